@@ -102,6 +102,10 @@ def read_region(name: str, function: Callable, examples: list) -> Region:
         template = tracing._write(name, call, leaves)
     if template.others:
         raise UnsupportedError(name, "a function with tensors that its graph does not name", "captured tensors")
+    if template.shapes is not None and any(isinstance(size, torch.SymInt) for example in examples
+                                           if isinstance(example, torch.Tensor) for size in example.shape):
+        raise UnsupportedError(name, "a function that does something else for other sizes of a captured tensor",
+                               "sizes that are computed with", "torch._dynamo.mark_static makes them constants")
     for place in template.baked:
         if isinstance(examples[place], (torch.SymInt, torch.SymFloat)):
             raise UnsupportedError(name, "a function that depends on a number in another way than by its value",

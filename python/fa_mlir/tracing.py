@@ -1,7 +1,7 @@
 """Score functions and masks of Python, traced to regions.
 
-`trace` walks a function and what it captures: tensors and numbers are leaves, which
-become arguments of the compiled code; the rest, with the code of functions, is its
+`trace` walks a function and what it captures (captures.py): tensors and numbers are leaves,
+which become arguments of the compiled code; the rest, with the code of functions, is its
 fingerprint. What was traced is kept by that, so a repeated call costs the walk alone.
 The trace is by make_fx, as FlexAttention's; regions.py turns the graph into text.
 """
@@ -10,25 +10,27 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-import dis
 import functools
 import linecache
 import math
 import os
 import sys
+import threading
 import traceback
 import types
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch._decomp import get_decompositions
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+from torch.fx.experimental import _config as shapes_config
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
 
 from . import regions
+from .captures import Rebuild, Walk, is_same, is_wide, watch
 from .errors import UnsupportedError
 from .problem import Traced
 from .regions import ELEMENTS, Body, Refused, Table, Scalar, evaluate, unsupported
@@ -36,153 +38,40 @@ from .regions import ELEMENTS, Body, Refused, Table, Scalar, evaluate, unsupport
 aten = torch.ops.aten
 _ARGUMENTS = {"score": "sbhij", "mask": "bhij"}
 _MOST_KEPT = 1024
-# Packages of which a function that reads an attribute is traced once: their functions do
-# not change.
-_FIXED = {"builtins", "cmath", "functools", "math", "numpy", "operator", "torch"}
+# Of one function, for values that decide.
+_MOST_VARIANTS = 64
 _TORCH_FOLDER, _OWN_FOLDER = os.path.dirname(torch.__file__), os.path.dirname(__file__)
 
 
 @dataclass
 class _Template:
     """What was traced for one fingerprint. baked: values of the numbers that the
-    trace depends on, by place; leaves: places of those that are captures."""
+    trace depends on, by place; unseen: of those that left no trace, which may have chosen
+    something that another value does not; leaves: places of those that are captures."""
 
     baked: dict[int, Any]
+    unseen: dict[int, Any]
     clause: str
     leaves: list[int]
     names: list[str]
     #: Tensors that the walk did not find, as attributes of objects.
     others: list[torch.Tensor]
+    #: Of the tensors among the leaves, where the trace depends on them.
+    shapes: list[tuple[int, ...]] | None
+
+    def is_of(self, leaves: list) -> bool:
+        numbers = (*self.baked.items(), *self.unseen.items())
+        return all(is_same(leaves[place], value) for place, value in numbers) and (
+            self.shapes is None or self.shapes == _find_shapes(leaves))
 
 
+def _find_shapes(leaves: list) -> list[tuple[int, ...]]:
+    return [tuple(leaf.shape) for leaf in leaves if isinstance(leaf, torch.Tensor)]
+
+
+# make_fx changes torch.nn.Module while it traces.
+_lock = threading.RLock()
 _templates: dict[tuple, list[_Template]] = {}
-
-
-#===--- The walk ----------------------------------------------------------===#
-
-@dataclass
-class _Walk:
-    """leaves: tensors and numbers in the order met. is_known: whether the
-    fingerprint says all that a trace depends on."""
-
-    leaves: list = field(default_factory=list)
-    is_known: bool = True
-    #: Functions on the way, which may refer to themselves.
-    seen: dict = field(default_factory=dict)
-
-    def fingerprint(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            self.leaves.append(value)
-            return "tensor", value.dtype, tuple([size if size < 2 else -1 for size in value.shape])
-        if isinstance(value, bool) or value is None or isinstance(value, (str, torch.dtype, torch.device, bytes)):
-            return value
-        if isinstance(value, (int, float)):
-            self.leaves.append(value)
-            return type(value), _is_wide(value)
-        if isinstance(value, types.FunctionType):
-            return self.fingerprint_function(value)
-        if isinstance(value, functools.partial):
-            return "partial", self.fingerprint(value.func), self.fingerprint(value.args), self.fingerprint(
-                tuple(sorted(value.keywords.items())))
-        if isinstance(value, (tuple, list)):
-            return type(value), tuple([self.fingerprint(item) for item in value])
-        if not _is_fixed(value):
-            self.is_known = False
-        return id(value)
-
-    def fingerprint_function(self, function: Any) -> Any:
-        if id(function) in self.seen:
-            return "seen", self.seen[id(function)]
-        module = function.__module__ or ""
-        if module == "torch" or module.startswith("torch."):
-            return id(function)
-        self.seen[id(function)] = len(self.seen)
-        # Code is compared by value, and so kept alive.
-        parts: list[Any] = [function.__code__]
-        for cell in function.__closure__ or ():
-            try:
-                parts.append(self.fingerprint(cell.cell_contents))
-            except ValueError:
-                parts.append("empty")
-        parts.append(self.fingerprint(function.__defaults__ or ()))
-        parts.append(self.fingerprint(tuple(sorted((function.__kwdefaults__ or {}).items()))))
-        for name in _find_globals(function.__code__):
-            if name in function.__globals__:
-                parts.append(self.fingerprint(function.__globals__[name]))
-        return tuple(parts)
-
-
-def _is_fixed(value: Any) -> bool:
-    """Whether what is read of a value is the same in every call. Attributes of a user's
-    modules and classes may be set in between."""
-    if isinstance(value, types.BuiltinFunctionType):
-        # A method is bound to what it reads.
-        return value.__self__ is None or isinstance(value.__self__, types.ModuleType)
-    if isinstance(value, types.ModuleType):
-        return value.__name__.partition(".")[0] in _FIXED
-    if isinstance(value, type):
-        return value.__module__.partition(".")[0] in _FIXED
-    return isinstance(value, (torch._ops.OpOverloadPacket, torch._ops.OpOverload))
-
-
-@functools.lru_cache(maxsize=1024)
-def _find_globals(code: types.CodeType) -> tuple[str, ...]:
-    """Names of globals that code reads, that of nested functions too."""
-    names = [instruction.argval for instruction in dis.get_instructions(code)
-             if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME")]
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names += _find_globals(constant)
-    return tuple(dict.fromkeys(names))
-
-
-class _Rebuild:
-    """A copy of a function whose leaves are others, in the order of the walk."""
-
-    def __init__(self, leaves: list):
-        self.leaves = iter(leaves)
-        self.seen: dict[int, Any] = {}
-
-    def value(self, value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return next(self.leaves)
-        if isinstance(value, bool) or value is None:
-            return value
-        if isinstance(value, (int, float)):
-            return next(self.leaves)
-        if isinstance(value, types.FunctionType):
-            return self.function(value)
-        if isinstance(value, functools.partial):
-            function, arguments = self.value(value.func), self.value(value.args)
-            return functools.partial(function, *arguments, **dict(self.value(tuple(sorted(value.keywords.items())))))
-        if type(value) in (tuple, list):
-            return type(value)([self.value(item) for item in value])
-        if isinstance(value, tuple):
-            return type(value)(*[self.value(item) for item in value])
-        return value
-
-    def function(self, function: Any) -> Any:
-        if id(function) in self.seen:
-            return self.seen[id(function)]
-        module = function.__module__ or ""
-        if module == "torch" or module.startswith("torch."):
-            return function
-        cells = tuple([types.CellType() for _ in function.__closure__ or ()])
-        scope = dict(function.__globals__)
-        copy = types.FunctionType(function.__code__, scope, function.__name__, None, cells)
-        self.seen[id(function)] = copy
-        for cell, original in zip(cells, function.__closure__ or ()):
-            try:
-                contents = original.cell_contents
-            except ValueError:
-                continue
-            cell.cell_contents = self.value(contents)
-        copy.__defaults__ = self.value(function.__defaults__ or ())
-        copy.__kwdefaults__ = dict(self.value(tuple(sorted((function.__kwdefaults__ or {}).items()))))
-        for name in _find_globals(function.__code__):
-            if name in function.__globals__:
-                scope[name] = self.value(function.__globals__[name])
-        return copy
 
 
 #===--- The trace ---------------------------------------------------------===#
@@ -239,20 +128,27 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
 
     def scalars(*inputs):
         pair, given = inputs[:len(_ARGUMENTS[name])], iter(inputs[len(_ARGUMENTS[name]):])
-        rebuilt = _Rebuild([next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]).value(function)
+        rebuilt = Rebuild([next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]).value(function)
         with _Lines(), TransformGetItemToIndex():
             return rebuilt(*pair)
 
-    # Sizes of 2 and more are symbols; the values of these are not.
-    examples = [torch.zeros((), dtype=torch.int64) for _ in "bhij"]
-    if name == "score":
-        examples.insert(0, torch.zeros((), dtype=torch.float32))
-    examples += [torch.empty(tensor.shape, dtype=tensor.dtype) if tensor.numel() < 1 << 20 else
-                 torch.empty((1,), dtype=tensor.dtype).expand(tensor.shape) for tensor in tensors]
     decompositions: Any = get_decompositions(_DECOMPOSED)
-    with torch.no_grad():
+    # Sizes that are the same now may differ later: each is a symbol of its own.
+    with _lock, torch.inference_mode(False), torch.no_grad(), shapes_config.patch(use_duck_shape=False):
+        # Sizes of 2 and more are symbols; the values of these are not.
+        examples = [torch.zeros((), dtype=torch.int64) for _ in "bhij"]
+        if name == "score":
+            examples.insert(0, torch.zeros((), dtype=torch.float32))
+        examples += [torch.empty(tensor.shape, dtype=tensor.dtype) if tensor.numel() < 1 << 20 else
+                     torch.empty((1,), dtype=tensor.dtype).expand(tensor.shape) for tensor in tensors]
         return make_fx(scalars, tracing_mode="symbolic", decomposition_table=decompositions,
                        _allow_non_fake_inputs=True)(*examples)
+
+
+def _depends_on_sizes(graph: torch.fx.GraphModule) -> bool:
+    """Whether the function took another way, or none, for other sizes of tensors."""
+    value = next(node.meta["val"] for node in graph.graph.nodes if node.op == "placeholder")
+    return bool(value.fake_mode.shape_env.guards)
 
 
 def _find_constants(graph: torch.fx.GraphModule) -> tuple[list, list]:
@@ -286,40 +182,35 @@ def _get_number(graph: torch.fx.GraphModule, node: Any) -> float | int | bool | 
     return tensor.item() if type(tensor) is torch.Tensor and tensor.dtype in ELEMENTS else None
 
 
-def _is_wide(number: float | int) -> bool:
-    """Whether it loses bits as a float, which is how operators take numbers. Such ones are
-    constants of the code."""
-    return isinstance(number, int) and abs(number) > 1 << 53
-
-
 def _differ(value: float | int) -> float | int:
     """Another number of the same kind."""
     return value + 3 if isinstance(value, int) else value * 1.375 + 0.0625 if math.isfinite(value) else 1.5
 
 
-def _is_same(left: Any, right: Any) -> bool:
-    return type(left) is type(right) and (left == right or left != left and right != right)
-
-
 def _lift(name: str, function: Callable, leaves: list, graph: torch.fx.GraphModule) -> dict[int, list[int]]:
     """Numbers among the leaves that the graph has as they are, with the places of
-    its constants where they stand. Others stay in the code: they decide the graph,
-    or are computed with before."""
+    its constants where they stand. Others stay in the code: Python compares them,
+    or computes with them before."""
     structure, constants = _find_constants(graph)
-    lifted = {}
+    lifted: dict[int, list[int]] = {}
+    if _depends_on_sizes(graph):
+        return lifted
     for place, leaf in enumerate(leaves):
-        if isinstance(leaf, torch.Tensor) or _is_wide(leaf):
+        if isinstance(leaf, torch.Tensor) or is_wide(leaf):
             continue
         other = _differ(leaf)
+        asked: list[str] = []
         try:
-            changed = _make_graph(name, function, [*leaves[:place], other, *leaves[place + 1:]])
+            changed = _make_graph(name, function, [*leaves[:place], watch(other, asked), *leaves[place + 1:]])
         except Exception:
+            continue
+        if asked:
             continue
         changed_structure, changed_constants = _find_constants(changed)
         if changed_structure != structure:
             continue
-        places = [i for i, (one, two) in enumerate(zip(constants, changed_constants)) if not _is_same(one, two)]
-        if all(_is_same(constants[i], leaf) and _is_same(changed_constants[i], other) for i in places):
+        places = [i for i, (one, two) in enumerate(zip(constants, changed_constants)) if not is_same(one, two)]
+        if all(is_same(constants[i], leaf) and is_same(changed_constants[i], other) for i in places):
             lifted[place] = places
     return lifted
 
@@ -458,7 +349,9 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
     clause += "".join(f"        {line}\n" for line in [*body.lines, f"fa.yield {result.name} : {text}"]) + "      }"
     baked = {place: leaf for place, leaf in enumerate(leaves)
              if not isinstance(leaf, torch.Tensor) and place not in lifted}
-    return _Template(baked, clause, places, names, others)
+    unseen = {place: leaves[place] for place in lifted if not lifted[place]}
+    shapes = _find_shapes(leaves) if _depends_on_sizes(graph) else None
+    return _Template(baked, unseen, clause, places, names, others, shapes)
 
 
 class _Node:
@@ -470,23 +363,22 @@ class _Node:
 
 def trace(name: str, function: Any, query: Any = None) -> Traced:
     """The clause of a function, `name` being score or mask."""
-    walk = _Walk()
+    walk = Walk()
     key = (name, walk.fingerprint(function))
     leaves = walk.leaves
     if not walk.leaves and not walk.is_known:
         leaves = []
-    template = None
-    kept = _templates.get(key) if walk.is_known else None
-    for candidate in kept or ():
-        if all(_is_same(leaves[place], value) for place, value in candidate.baked.items()):
-            template = candidate
-            break
+    kept = _templates.get(key, ()) if walk.is_known else ()
+    template = next((candidate for candidate in tuple(kept) if candidate.is_of(leaves)), None)
     if template is None:
         template = _write(name, function, leaves)
         if walk.is_known and not template.others:
             if len(_templates) >= _MOST_KEPT:
                 _templates.clear()
-            _templates.setdefault(key, []).append(template)
+            variants = _templates.setdefault(key, [])
+            if len(variants) >= _MOST_VARIANTS:
+                variants.clear()
+            variants.append(template)
     values: list[Any] = []
     captures: list[tuple] = []
     for capture, place in zip(template.names, template.leaves):
