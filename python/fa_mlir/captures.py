@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import math
 import operator
 import sys
 import types
@@ -54,7 +55,8 @@ class Walk:
             return value
         if isinstance(value, (int, float)):
             self.leaves.append(value)
-            return type(value), is_wide(value)
+            # Whether it is finite is asked without a sign of it.
+            return type(value), "wide" if is_wide(value) else math.isfinite(value) or repr(value)
         if isinstance(value, types.FunctionType):
             return self.fingerprint_function(value)
         if isinstance(value, functools.partial):

@@ -236,11 +236,25 @@ def _check_divisor(value: Scalar) -> None:
         raise Refused("an integer division by 0")
 
 
+def _divide_rest(body: Body, left: Scalar, right: Scalar) -> tuple[Scalar, Scalar]:
+    """The rest, of the sign of `left`, exact for floats too, and whether that of `right` differs:
+    a quotient that was rounded may be an integer too far."""
+    name = "arith.remf" if _is_float(left.dtype) else "arith.remsi"
+    rest, zero = body.binary(name, left, right, left.not_negative), body.constant(0, left.dtype)
+    if left.not_negative and right.not_negative:
+        return rest, body.constant(False, torch.bool)
+    differs = body.compare("ne", body.compare("lt", rest, zero), body.compare("lt", right, zero))
+    return rest, body.binary("arith.andi", body.compare("ne", rest, zero), differs)
+
+
 @_rule(aten.floor_divide.default, aten.floor_divide.Scalar, operator.floordiv)
 def _floor_divide(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
     left, right = _as(body, left, dtype), _as(body, right, dtype)
     if _is_float(dtype):
-        return body.unary("math.floor", body.binary("arith.divf", left, right))
+        rest, is_wrong = _divide_rest(body, left, right)
+        quotient = body.binary("arith.divf", body.binary("arith.subf", left, rest), right)
+        below = body.binary("arith.subf", quotient, body.constant(1, dtype))
+        return body.unary("math.roundeven", body.select(is_wrong, below, quotient))
     _check_divisor(right)
     return body.binary("arith.floordivsi", left, right, left.not_negative and right.not_negative)
 
@@ -270,18 +284,13 @@ def _divide_in_mode(body: Body, left: Any, right: Any, *, dtype: Any, rounding_m
 @_rule(aten.remainder.Tensor, aten.remainder.Scalar, operator.mod)
 def _remainder(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
     left, right = _as(body, left, dtype), _as(body, right, dtype)
-    if _is_float(dtype):
-        quotient = body.unary("math.floor", body.binary("arith.divf", left, right))
-        return body.binary("arith.subf", left, body.binary("arith.mulf", quotient, right))
-    _check_divisor(right)
-    rest = body.binary("arith.remsi", left, right, left.not_negative)
-    if left.not_negative and right.not_negative:
+    if not _is_float(dtype):
+        _check_divisor(right)
+    rest, is_wrong = _divide_rest(body, left, right)
+    if is_wrong.constant is False:
         return rest
     # Its sign is the divisor's.
-    zero = body.constant(0, dtype)
-    differs = body.compare("ne", body.compare("lt", rest, zero), body.compare("lt", right, zero))
-    wrong = body.binary("arith.andi", body.compare("ne", rest, zero), differs)
-    result = body.select(wrong, body.binary("arith.addi", rest, right), rest)
+    result = body.select(is_wrong, _OPERATIONS[aten.add.Tensor](body, rest, right, dtype=dtype), rest)
     return Scalar(result.name, dtype, None, right.not_negative)
 
 

@@ -112,7 +112,13 @@ class Functions(Edges):
             layer = number % 6
             return lambda s, b, h, i, j: s * factors[layer]
 
+        def finite(number):
+            return lambda s, b, h, i, j: s * number if math.isfinite(number) else s * 0.5
+
         inputs = make_inputs()
+        for number in 3.0, math.inf, 2.0, -math.inf, math.nan:
+            self.close(fa_mlir.attention(*inputs, score=finite(number)),
+                       expect((number if math.isfinite(number) else 0.5) * inputs[0], *inputs[1:]))
         for number in 6, 7, 200, 3, 8, 150:
             for make, factor in ((compared, number * 0.1 if number < 100 else 1), (divided, 2 if number < 100 else 1),
                                  (taken, factors[number % 6])):
@@ -208,6 +214,20 @@ class Functions(Edges):
         for number in (5, 2**53 - 1, 2**53 + 1, 6364136223846793005, 6, -(2**53) - 1, 2**62 + 1, 2**63 - 1):
             with self.subTest(number=number):
                 self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, mask(0, 0, i, j)))
+
+
+    def test_quotients_of_floats(self):
+        """Where a quotient is rounded to an integer, its rest is not 0."""
+        inputs = make_inputs()
+        i, j = torch.arange(8)[:, None], torch.arange(8)
+        for divisor in 0.1, -0.1, 0.3, -3.0, 2.5, math.inf:
+            for name, divide in (("rest", lambda x: 4 * (x % divisor)), ("quotient", lambda x: x // divisor),
+                                 ("fmod", lambda x: torch.fmod(x, divisor))):
+                if name == "rest" and divisor == math.inf:
+                    continue
+                with self.subTest(name, divisor=divisor):
+                    self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + divide((j - i).float())),
+                               expect(*inputs, bias=divide((j - i).float())), 4e-6)
 
 
 class Tensors(Edges):
