@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
@@ -42,7 +43,7 @@ class TorchArrays:
 
     @staticmethod
     def requires_gradient(array: Any) -> bool:
-        return array.requires_grad
+        return requires_gradient(array)
 
     @staticmethod
     def repeats(array: Any) -> bool:
@@ -294,7 +295,18 @@ def check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:
 
 
 def requires_gradient(array: Any) -> bool:
-    return array is not None and array.requires_grad
+    """Of a torch tensor or None. What torch.func.vmap makes of tensors says nothing of those inside."""
+    if array is None or array.requires_grad:
+        return array is not None
+    torch = sys.modules["torch"]
+    if torch.compiler.is_dynamo_compiling():
+        return False
+    functions = torch._C._functorch
+    while functions.is_functorch_wrapped_tensor(array):
+        array = functions.get_unwrapped(array)
+        if array.requires_grad:
+            return True
+    return False
 
 
 def pad_heads(query: Any, key: Any, value: Any, scale: float | None) -> tuple:

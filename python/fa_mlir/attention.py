@@ -64,6 +64,10 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
     operator.forget_error()
     try:
+        if needs_gradient and _are_transforms_active():
+            return importlib.import_module(".transforms", __package__).differentiate(query, key, value, numbers, text, *tensors)
+        if _is_traced() is not None and out is None:
+            return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
         if needs_gradient:
             return _differentiable(query, key, value, numbers, text, *tensors)
         if out is None:
@@ -99,6 +103,9 @@ _differentiable: Any = None
 _below_autograd: Any = None
 _is_any_autocast_enabled: Any = None
 _is_compiling: Any = None
+# By torch.func, and by torch.jit.trace.
+_are_transforms_active: Any = None
+_is_traced: Any = None
 _tensor: Any = None
 # Tells autograd that a tensor was written, which may be saved for a backward.
 _increment_version: Any = None
@@ -106,7 +113,7 @@ _increment_version: Any = None
 
 def _find_torch() -> Any:
     global _torch, _both, _output, _differentiable, _below_autograd, _is_any_autocast_enabled
-    global _is_compiling, _tensor, _increment_version
+    global _is_compiling, _tensor, _increment_version, _are_transforms_active, _is_traced
     if _torch is None and "torch" in sys.modules:
         operator.ready()
         torch = sys.modules["torch"]
@@ -116,6 +123,7 @@ def _find_torch() -> Any:
         _below_autograd = torch._C._AutoDispatchBelowAutograd
         _is_any_autocast_enabled = torch._C._is_any_autocast_enabled
         _is_compiling, _tensor = torch.compiler.is_dynamo_compiling, torch.Tensor
+        _are_transforms_active, _is_traced = torch._C._are_functorch_transforms_active, torch._C._get_tracing_state
         _increment_version = torch.autograd.graph.increment_version
         for layout, causal in itertools.product(LAYOUTS, CAUSAL):
             text, text_with_lse = [find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
@@ -186,7 +194,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if (score is None and mask is None and window is None and softcap is None and alibi is None and bias is None
             and sink is None and scale is None and query_lengths is None and key_lengths is None
             and query_starts is None and key_starts is None and key_pages is None and not dropout_p
-            and not deterministic and type(query) is _tensor and not _is_compiling()):
+            and not deterministic and type(query) is _tensor and not _is_compiling() and _is_traced() is None):
         call = _plain_calls.get((layout, causal, return_lse))
         if call is not None:
             found = call(query, key, value) if out is None else call(query, key, value, out)
@@ -227,7 +235,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if sink is not None:
         sink = check_sink(sink, query.shape[1 if layout == "bhsd" else -2], torch if is_torch else None)
     dropout = check_dropout(dropout_p, dropout_state, query, torch if is_torch else None) if dropout_p else None
-    needs_gradient = False
+    needs_gradient, is_traced = False, is_torch and not _is_compiling() and _is_traced() is not None
     if is_torch:
         if torch.autograd.forward_ad._current_level >= 0:
             refuse_tangents(torch, query=query, key=key, value=value, alibi=alibi, bias=bias, sink=sink)
@@ -235,15 +243,15 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             dtype = torch.get_autocast_dtype(query.device.type)
             query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
         if torch.is_grad_enabled():
-            needs_gradient = (query.requires_grad or key.requires_grad or value.requires_grad
-                              or requires_gradient(alibi) or requires_gradient(bias) or requires_gradient(sink))
+            needs_gradient = any(map(requires_gradient, (query, key, value, alibi, bias, sink)))
     width = None
     if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
         width = value.shape[-1]
         query, key, value, scale = pad_heads(query, key, value, scale)
     decided, tensors, numbers = plan(
         kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
-        key_lengths, layout, return_lse or needs_gradient, starts, sink, dropout, deterministic and needs_gradient)
+        key_lengths, layout, return_lse or needs_gradient or is_traced, starts, sink, dropout,
+        deterministic and needs_gradient)
     if is_torch and torch.autograd.forward_ad._current_level >= 0:
         for tensor in tensors:
             refuse_tangents(torch, score=tensor)
@@ -253,7 +261,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         if is_torch and out.requires_grad and torch.is_grad_enabled():
             raise refuse("out", "requires a gradient, expected one that does not; under torch.no_grad() any may")
     if is_torch and score is not None and not needs_gradient and torch.is_grad_enabled():
-        needs_gradient = any(tensor.requires_grad for tensor in tensors)
+        needs_gradient = any(map(requires_gradient, tensors))
         decided = (*decided[:-1], decided[-1] or needs_gradient)
     if needs_gradient:
         if out is not None:

@@ -40,6 +40,14 @@ class Error(RuntimeError):
         self.status = status
         self.kind = NAMES.get(status, "unknown")
 
+    def __reduce__(self) -> tuple:
+        # Otherwise the class is called with the message alone, and a pool of processes waits for ever.
+        return _restore, (type(self), str(self)), self.__dict__
+
+
+def _restore(cls: type[Error], message: str) -> Error:
+    return cls.__new__(cls, message)
+
 
 class ArgumentError(Error, ValueError):
     """An argument of a wrong type, shape, stride, alignment or device."""

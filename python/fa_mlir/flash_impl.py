@@ -47,8 +47,10 @@ def _backward(gradient: Any, query: Any, key: Any, value: Any, output: Any, lse:
     tensors, numbers, text = _plan(query, key, value, **options)
     if output.stride(-1) != 1:
         output = output.contiguous()
-    found, _ = operator.backward(query, key, value, output, lse.contiguous(), (gradient, None), tensors or [], numbers, text,
-                                 (True,) * 3, (False,) * len(tensors or ()))
+    # torch refuses the derivative of its own operator.
+    with torch.no_grad():
+        found, _ = operator.backward(query, key, value, output, lse.contiguous(), (gradient, None), tensors or [], numbers,
+                                     text, (True,) * 3, (False,) * len(tensors or ()))
     return found
 
 

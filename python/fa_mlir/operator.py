@@ -227,10 +227,29 @@ def _compile(key: bytes, entry) -> int:
 
 def backward(query, key, value, output, lse, gradients, tensors, numbers, text, wanted_operands,
              wanted_tensors):
-    """Gradients of (query, key, value, *tensors), None where none is wanted."""
+    """Gradients of (query, key, value, *tensors), None where none is wanted. Their own derivative is an error."""
+    import torch
+
+    if not torch.is_grad_enabled():
+        return _compute_gradients(query, key, value, output, lse, gradients, tensors, numbers, text, wanted_operands,
+                                  wanted_tensors)
+    with torch.no_grad():
+        operands, captures = _compute_gradients(query, key, value, output, lse, gradients, tensors, numbers, text,
+                                                wanted_operands, wanted_tensors)
+    from .transforms import refuse_second
+
+    found = refuse_second([*operands, *captures], [query, key, value, output, lse, *gradients, *tensors])
+    return found[:3], found[3:]
+
+
+def _compute_gradients(query, key, value, output, lse, gradients, tensors, numbers, text, wanted_operands,
+                       wanted_tensors):
     import torch
 
     specification = from_text(text)
+    if not specification.lse:
+        raise make_error(INVALID_ARGUMENT, "argument 'specification' has no lse, expected one for gradients: export or trace "
+                         "with tensors that require gradients")
     output_gradient, lse_gradient = gradients
     if output_gradient is None:
         output_gradient = torch.zeros_like(output)
@@ -483,8 +502,12 @@ def make_call(torch, has_lse: bool):
                 return by_key(cuda, query, key, value, *rest)
             if query.is_cpu:
                 return by_key(cpu, query, key, value, *rest)
-        with below():
+        if find_transform() is not None:
+            # A transform below one of vmap may be of autograd.
             found = by_dispatcher(query, key, value, *rest)
+        else:
+            with below():
+                found = by_dispatcher(query, key, value, *rest)
         return found if has_lse else found[0]
 
     return call
@@ -505,15 +528,19 @@ def _make_function(torch):
             return output, lse
 
         @staticmethod
-        @torch.autograd.function.once_differentiable
         def backward(ctx, *gradients):
-            query, key, value, output, lse, *tensors = ctx.saved_tensors
-            wanted = ctx.needs_input_grad
-            operands, captures = backward(query, key, value, output, lse, gradients, tensors, ctx.numbers, ctx.text,
-                                          wanted[:3], wanted[5:])
-            return *operands, None, None, *captures
+            return differentiate(ctx, gradients)
 
     return Attention
+
+
+def differentiate(ctx, gradients):
+    """The backward of a function of (query, key, value, numbers, text, *tensors)."""
+    query, key, value, output, lse, *tensors = ctx.saved_tensors
+    wanted = ctx.needs_input_grad
+    operands, captures = backward(query, key, value, output, lse, gradients, tensors, ctx.numbers, ctx.text, wanted[:3],
+                                  wanted[5:])
+    return *operands, None, None, *captures
 
 
 def make_templates(query, value, heads_dim):
@@ -562,7 +589,6 @@ def make_plain_calls(torch, text, text_with_lse, layout):
             return output
 
         @staticmethod
-        @torch.autograd.function.once_differentiable
         def backward(ctx, gradient):
             return tuple(differentiate(ctx, gradient, None))
 
@@ -575,7 +601,6 @@ def make_plain_calls(torch, text, text_with_lse, layout):
             return output, lse
 
         @staticmethod
-        @torch.autograd.function.once_differentiable
         def backward(ctx, *gradients):
             return tuple(differentiate(ctx, *gradients))
 
@@ -628,6 +653,9 @@ def _register() -> None:
     torch.library.register_fake("fa_mlir::attention_backward", _fake_backward)
     torch.library.register_autograd("fa_mlir::attention", _backward, setup_context=_setup_context)
     _add_autocast(torch, library)
+    from .transforms import add_rules
+
+    add_rules(library, torch.ops.fa_mlir.attention.default, torch.ops.fa_mlir.attention_backward.default)
     # They take longer to import than everything here.
     after_import("torch.utils.flop_counter", _add_flops)
     after_import("torch.distributed.tensor", _add_sharding)

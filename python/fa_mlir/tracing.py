@@ -30,6 +30,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
 
 from . import regions
+from .arguments import requires_gradient
 from .captures import Rebuild, Walk, is_same, is_wide, watch
 from .errors import UnsupportedError
 from .problem import Traced
@@ -389,7 +390,7 @@ def trace(name: str, function: Any, query: Any = None) -> Traced:
             elif value.stride(-1) != 1 and value.shape[-1] > 1:
                 value = value.contiguous()
             shape = tuple([size if size < 2 else -1 for size in value.shape])
-            gradient = value.requires_grad and value.dtype.is_floating_point and name == "score"
+            gradient = requires_gradient(value) and value.dtype.is_floating_point and name == "score"
             if isinstance(query, torch.Tensor) and value.device != query.device:
                 raise UnsupportedError(name, f"a function that captures a tensor on {value.device}", str(query.device),
                                        "move it there")

@@ -8,8 +8,10 @@ lengths, and errors.
 wrong use, `Override` who is called while several overrides of SDPA are entered. `expect` is attention in torch.
 """
 
+import copy
 import math
 import os
+import pickle
 import sys
 import threading
 import types
@@ -372,6 +374,18 @@ class Errors(Edges):
         wrong = torch.empty(2, 8, 4, 16).numpy()[:, :4]
         with self.assertRaisesRegex(fa_mlir.ArgumentError, r"'out' has shape \(2, 4, 4, 16\)"):
             fa_mlir.attention(query.numpy(), key.numpy(), value.numpy(), out=wrong)
+
+    def test_copies(self):
+        """Errors go from one process to another as they are."""
+        query, key, value = make_inputs()
+        for call in (lambda: fa_mlir.attention(query.double(), key.double(), value.double()),
+                     lambda: fa_mlir.attention(query, key[..., :8], value), lambda: fa_mlir.compile("nonsense")):
+            with self.assertRaises(fa_mlir.Error) as raised:
+                call()
+            error = raised.exception
+            for other in pickle.loads(pickle.dumps(error)), copy.deepcopy(error):
+                self.assertIs(type(other), type(error))
+                self.assertEqual((str(other), vars(other)), (str(error), vars(error)))
 
     def test_operators(self):
         query, key, value = make_inputs()

@@ -1,0 +1,105 @@
+"""The operators under torch.func, and derivatives of their gradients.
+
+`add_rules` tells vmap how to call an operator once for each item. `refuse_second` makes the
+derivative of a gradient an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._functorch.autograd_function import custom_function_call_vmap_helper
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+
+from . import operator
+from .errors import UnsupportedError
+
+
+class _Refusal(torch.autograd.Function):
+    """Gradients as they are, which know what they were computed from."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(count: int, *tensors: Any) -> tuple:
+        return tuple([tensor.detach() for tensor in tensors[:count]])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        pass
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise UnsupportedError("create_graph", "True, and a derivative of the gradient is asked for", "first derivatives",
+                               "torch's own attention, under sdpa_kernel(SDPBackend.MATH), has second ones")
+
+
+def refuse_second(gradients: list, sources: list) -> list:
+    """Gradients whose own derivative is an error. To autograd they would depend on nothing else, and some of
+    its callers take that for a derivative of 0."""
+    from .arguments import requires_gradient
+
+    places = [place for place, gradient in enumerate(gradients) if gradient is not None]
+    of = [source for source in sources if isinstance(source, torch.Tensor) and requires_gradient(source)]
+    if not of or not places:
+        return gradients
+    attached = _Refusal.apply(len(places), *[gradients[place] for place in places], *of)
+    gradients = list(gradients)
+    for place, gradient in zip(places, attached):
+        gradients[place] = gradient
+    return gradients
+
+
+class _Attention(torch.autograd.Function):
+    """What operator.py differentiates by, in the form that torch.func takes."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(query: Any, key: Any, value: Any, numbers: Any, text: str, *tensors: Any) -> tuple:
+        return torch.ops.fa_mlir.attention(query, key, value, list(tensors) or None, numbers, text)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
+        query, key, value, ctx.numbers, ctx.text, *tensors = inputs
+        ctx.save_for_backward(query, key, value, *output, *tensors)
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple:
+        return operator.differentiate(ctx, gradients)
+
+
+differentiate = _Attention.apply
+
+
+def _take(value: Any, dim: Any, item: int) -> Any:
+    """An item of what vmap maps over."""
+    if isinstance(dim, (list, tuple)):
+        return [_take(each, at, item) for each, at in zip(value, dim)]
+    if dim is None:
+        return value
+    value = value.select(dim, item)
+    # Not what the mapped function sees: the dim of items may be the one of stride 1.
+    return value.contiguous() if value.dim() and value.shape[-1] != 1 and value.stride(-1) != 1 else value
+
+
+def _make_rule(operation: Any) -> Callable:
+    def call_each(info: Any, dims: tuple, *arguments: Any) -> tuple:
+        found = [operation(*[_take(value, dim, item) for value, dim in zip(arguments, dims)])
+                 for item in range(info.batch_size)]
+        # Of lists of gradients lists.
+        made = type(found[0])([torch.stack(each) for each in zip(*found)])
+        return made, type(made)([0] * len(made))
+
+    def rule(keys: Any, *arguments: Any, **named: Any) -> Any:
+        return custom_function_call_vmap_helper(retrieve_current_functorch_interpreter(), call_each, operation, *arguments,
+                                                **named)
+    return rule
+
+
+def add_rules(library: Any, *operations: Any) -> None:
+    for operation in operations:
+        library.impl(operation._schema.name.partition("::")[2], _make_rule(operation), "FuncTorchBatched", with_keyset=True)

@@ -1,0 +1,191 @@
+# REQUIRES: torch
+# RUN: rm -rf %t.cache
+# RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
+"""attention() under torch.func and torch.jit.trace, and derivatives of its gradients, against torch in float64.
+
+`CASES` are calls with a tensor more that gets a gradient; each test runs them under transforms of its own.
+"""
+
+import math
+import os
+import unittest
+import warnings
+
+import torch
+from torch.func import functional_call, grad, jacrev, vjp, vmap
+
+import fa_mlir
+
+SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
+print("seed", SEED)
+torch.manual_seed(SEED)
+
+#: (name, shape of what more is given, options of a call with it, what it adds to scores).
+CASES = (("plain", (1,), lambda more: {}, None), ("softcap", (1,), lambda more: {"softcap": 2.0}, None),
+         ("bias", (4, 8, 8), lambda more: {"bias": more}, lambda more: more),
+         ("score", (8,), lambda more: {"score": lambda s, b, h, i, j: s + more[j] * i}, lambda more: more * torch.arange(8.0)[:, None]))
+
+
+def make_inputs(*leading):
+    return [torch.randn(*leading, 2, 8, 4, 16) for _ in range(3)]
+
+
+def expect(query, key, value, bias=None, softcap=None):
+    """In float64, differentiable."""
+    scores = torch.einsum("...ihd,...jhd->...hij", query.double(), key.double()) / math.sqrt(query.shape[-1])
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+    if bias is not None:
+        scores = scores + bias.double()
+    return torch.einsum("...hij,...jhd->...ihd", scores.softmax(-1), value.double())
+
+
+def make(case):
+    """A number of three operands and what more is given, by both."""
+    _, _, options, added = case
+
+    def ours(query, key, value, more):
+        output, lse = fa_mlir.attention(query, key, value, return_lse=True, **options(more))
+        return (output * torch.arange(16.0)).sum() + 0 * lse.sum()
+
+    def right(query, key, value, more):
+        output = expect(query, key, value, None if added is None else added(more), options(more).get("softcap"))
+        return (output * torch.arange(16.0)).sum()
+    return ours, right
+
+
+class Transforms(unittest.TestCase):
+    def close(self, got, expected, bound=4e-6):
+        error = (got.double() - expected.double()).norm() / max(float(expected.double().norm()), 1e-30)
+        self.assertLess(float(error), bound)
+
+    def places(self, case):
+        """Of the operands that a case has gradients of."""
+        return (0, 1, 2, 3) if case[3] is not None else (0, 1, 2)
+
+    def test_grad(self):
+        for case in CASES:
+            with self.subTest(case[0]):
+                operands, (ours, right) = [*make_inputs(), torch.randn(case[1])], make(case)
+                places = self.places(case)
+                for one, other in zip(grad(ours, places)(*operands), grad(right, places)(*operands)):
+                    self.close(one, other)
+                value, pull = vjp(lambda *operands: fa_mlir.attention(*operands, **case[2](torch.ones(case[1]))), *operands[:3])
+                self.assertEqual([each.shape for each in pull(torch.ones_like(value))], [each.shape for each in operands[:3]])
+
+    def test_vmap(self):
+        warnings.simplefilter("error")
+        self.addCleanup(warnings.resetwarnings)
+        for case in CASES:
+            with self.subTest(case[0]):
+                operands, (ours, right) = [*make_inputs(3), torch.randn(3, *case[1])], make(case)
+                expected = torch.stack([right(*[operand[i] for operand in operands]) for i in range(3)])
+                self.close(vmap(ours)(*operands), expected)
+                # Over other dims, and over some operands alone.
+                moved = [operands[0].movedim(0, 2), operands[1][0], operands[2].movedim(0, -1).contiguous(), operands[3]]
+                expected = torch.stack([right(operands[0][i], operands[1][0], operands[2][i], operands[3][i]) for i in range(3)])
+                self.close(vmap(ours, (2, None, -1, 0))(*moved), expected)
+
+    def test_both(self):
+        """Gradients of each item, and of a sum over items."""
+        for case in CASES:
+            with self.subTest(case[0]):
+                operands, (ours, right) = [*make_inputs(3), torch.randn(3, *case[1])], make(case)
+                places = self.places(case)
+                dims = (0, 0, None, 0)
+                operands[2] = operands[2][0]
+                each = [torch.stack(found) for found in zip(*[grad(right, places)(
+                    *[operand if dim is None else operand[i] for operand, dim in zip(operands, dims)]) for i in range(3)])]
+                for one, other in zip(vmap(grad(ours, places), dims)(*operands), each):
+                    self.close(one, other)
+                total = [found.sum(0) if place == 2 else found for place, found in zip(places, each)]
+                for one, other in zip(grad(lambda *operands: vmap(ours, dims)(*operands).sum(), places)(*operands), total):
+                    self.close(one, other)
+
+    def test_jacobian_of_a_module(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.project = torch.nn.Linear(4, 4)
+
+            def forward(self, hidden):
+                return fa_mlir.attention(self.project(hidden), hidden, hidden, causal="top_left")
+
+        model, hidden = Model(), torch.randn(1, 5, 2, 4)
+        state = dict(model.named_parameters())
+        found = jacrev(lambda state: functional_call(model, state, (hidden,)))(state)
+        weight = state["project.weight"].detach()
+        for name in "project.weight", "project.bias":
+            def run(each):
+                query = functional_call(model.project, {**{key.partition(".")[2]: value for key, value in state.items()},
+                                                        name.partition(".")[2]: each}, (hidden,))
+                mask = torch.ones(5, 5).tril().log()
+                return expect(query, hidden, hidden, mask)
+            self.close(found[name], torch.autograd.functional.jacobian(run, state[name].detach()), 1e-5)
+        self.assertEqual(found["project.weight"].shape, (1, 5, 2, 4, *weight.shape))
+
+
+class SecondDerivatives(unittest.TestCase):
+    """They are refused where others would see zeros."""
+
+    def test_refused(self):
+        for case in CASES:
+            ours, _ = make(case)
+            operands = [*make_inputs(), torch.randn(case[1])]
+            function = lambda query: ours(query * 1.0, *operands[1:])
+            leaf = operands[0].clone().requires_grad_()
+            with self.subTest(case[0]):
+                with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'create_graph' is True.* expected first derivatives"):
+                    torch.autograd.functional.hessian(function, operands[0])
+                with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'create_graph' is True"):
+                    jacrev(grad(function))(operands[0])
+                # First ones of a graph that could go on.
+                gradient, = torch.autograd.grad(function(leaf), leaf, create_graph=True)
+                self.assertTrue(gradient.requires_grad)
+                right, = torch.autograd.grad(function(leaf), leaf)
+                self.assertTrue(torch.equal(gradient.detach(), right))
+                with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'create_graph' is True"):
+                    torch.autograd.grad(gradient.sum(), leaf, allow_unused=True)
+
+    def test_others_go_on(self):
+        """What does not pass through attention has second derivatives."""
+        leaf = torch.randn(2, 8, 4, 16, requires_grad=True)
+        output = fa_mlir.attention(*make_inputs()) * leaf ** 3
+        gradient, = torch.autograd.grad(output.sum(), leaf, create_graph=True)
+        second, = torch.autograd.grad(gradient.sum(), leaf)
+        self.assertLess(float((second - 2 * gradient / leaf).detach().norm() / second.norm()), 1e-5)
+
+
+class Traced(unittest.TestCase):
+    def test_jit_trace(self):
+        """The graph has the operator, of whatever call."""
+        slopes = torch.rand(4)
+        for options in {}, {"causal": "top_left"}, {"softcap": 2.0}, {"alibi": slopes}, {"return_lse": True}:
+            for gradient in False, True:
+                inputs = [tensor.requires_grad_(gradient) for tensor in make_inputs()]
+                with self.subTest(options=options, gradient=gradient), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    function = lambda query, key, value: fa_mlir.attention(query, key, value, **options)
+                    traced = torch.jit.trace(function, tuple(inputs))
+                    self.assertIn("fa_mlir::attention", str(traced.graph))
+                    others = make_inputs()
+                    got, right = traced(*others), function(*others)
+                    for one, other in zip(*[each if options.get("return_lse") else [each] for each in (got, right)]):
+                        self.assertTrue(torch.equal(one, other))
+
+
+    def test_gradients_of_a_graph_without(self):
+        """What was exported for tensors that need none has no log-sum-exp to compute them from."""
+        class Model(torch.nn.Module):
+            def forward(self, query, key, value):
+                return fa_mlir.attention(query, key, value)
+
+        program = torch.export.export(Model(), tuple(make_inputs())).module()
+        leaves = [tensor.requires_grad_() for tensor in make_inputs()]
+        output = program(*leaves)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'specification' has no lse.*tensors that require gradients"):
+            torch.autograd.grad(output.sum(), leaves)
+
+
+if __name__ == "__main__":
+    unittest.main()
