@@ -67,6 +67,21 @@ static bool isScratch(memref::AllocOp alloc) {
          isKept(alloc.getMemref());
 }
 
+/// Asks what a transposed view is of for its sizes, whose bounds are known.
+static void lookThroughTranspose(memref::DimOp dim) {
+  auto transpose = dim.getSource().getDefiningOp<memref::TransposeOp>();
+  std::optional<int64_t> index = dim.getConstantIndex();
+  if (!transpose || !index)
+    return;
+  OpBuilder builder(dim);
+  Value place = arith::ConstantIndexOp::create(
+      builder, dim.getLoc(),
+      cast<AffineDimExpr>(transpose.getPermutation().getResult(*index))
+          .getPosition());
+  dim.getSourceMutable().assign(transpose.getIn());
+  dim.getIndexMutable().assign(place);
+}
+
 /// The size of a dimension, or the most that it can be.
 static FailureOr<int64_t> getBound(memref::AllocOp alloc, int64_t dim) {
   if (!alloc.getType().isDynamicDim(dim))
@@ -253,6 +268,7 @@ struct PlaceScratchPass
     IRRewriter rewriter(&getContext());
     SmallVector<memref::AllocOp> allocs;
     SetVector<memref::CopyOp> copies;
+    getOperation()->walk(lookThroughTranspose);
     getOperation()->walk([&](memref::AllocOp alloc) {
       if (!isScratch(alloc))
         return;

@@ -102,3 +102,25 @@ func.func @views(%x: f32, %o: memref<32x8xf32>) {
   linalg.transpose ins(%m : memref<8x32xf32>) outs(%o : memref<32x8xf32>) permutation = [1, 0]
   return
 }
+
+// -----
+
+// A size of a transposed view has the bound of what is viewed.
+
+// CHECK-LABEL: func @size_of_transposed_view(
+func.func @size_of_transposed_view(%m: memref<8x?xf32>, %x: f32, %end: index) {
+  %c0 = arith.constant 0 : index
+  %c16 = arith.constant 16 : index
+  scf.for %j = %c0 to %end step %c16 {
+    %n = affine.min affine_map<(d0)[s0] -> (16, s0 - d0)>(%j)[%end]
+    %part = memref.subview %m[0, %j] [8, %n] [1, 1] : memref<8x?xf32> to memref<8x?xf32, strided<[?, 1], offset: ?>>
+    %t = memref.transpose %part (i, j) -> (j, i) : memref<8x?xf32, strided<[?, 1], offset: ?>> to memref<?x8xf32, strided<[1, ?], offset: ?>>
+    // CHECK: %[[N:.+]] = memref.dim %{{.+}}, %c1{{.*}} : memref<8x?xf32, strided<[?, 1], offset: ?>>
+    %size = memref.dim %t, %c0 : memref<?x8xf32, strided<[1, ?], offset: ?>>
+    // CHECK: %[[MEMORY:.+]] = memref.alloca() {alignment = 64 : i64} : memref<16xf32>
+    // CHECK: memref.reinterpret_cast %[[MEMORY]] to offset: [0], sizes: [%[[N]]], strides: [1]
+    %row = memref.alloc(%size) : memref<?xf32>
+    linalg.fill ins(%x : f32) outs(%row : memref<?xf32>)
+  }
+  return
+}

@@ -6,6 +6,7 @@
 // RUN: fa-run %s --entry=view_of_argument --target=cpu --verify
 // RUN: fa-run %s --entry=two_orders --target=cpu --verify
 // RUN: fa-run %s --entry=output_is_read --target=cpu --verify --input=2x7x4x16xf32 --input=2x9x4x16xf32 --input=2x9x4x16xf32 --input=2xi32=[7,5]
+// RUN: fa-run %s --entry=hidden --target=cpu --verify
 // RUN: fa-run %s --entry=gradients --target=cpu --verify --bound=1e-5
 
 #bhds = #fa.dims<b, h, d, s>
@@ -75,4 +76,15 @@ func.func @gradients(%q: tensor<1x16x2x32xf32>, %k: tensor<1x2x32x16xf32>, %v: t
       {key_dims = #bhds, key_gradient_dims = #bhds}
   %dk = arith.mulf %g#1, %made : tensor<1x2x32x16xf32>
   return %g#0, %dk, %g#2 : tensor<1x16x2x32xf32>, tensor<1x2x32x16xf32>, tensor<1x16x2x32xf32>
+}
+
+// Where no query sees a key, only sizes are left of blocks of keys.
+!front = memref<1x33x1x20xf32, strided<[?, 1, ?, ?], offset: ?>>
+func.func @hidden(%q: memref<1x5x1x33xf32>, %k: !front, %v: memref<1x20x1x8xf32>, %o: memref<1x5x1x8xf32>) {
+  fa.attention ins(%q, %k, %v : memref<1x5x1x33xf32>, !front, memref<1x20x1x8xf32>) outs(%o : memref<1x5x1x8xf32>)
+      mask(%b, %h, %i, %j) {
+        %visible = arith.cmpi slt, %h, %b : index
+        fa.yield %visible : i1
+      } {key_dims = #fa.dims<h, d, b, s>, config = #fa.config<query_block = 4, key_block = 8, target = #fa.cpu<lanes = 4, register_vectors = 1>>}
+  return
 }
