@@ -59,6 +59,27 @@ TEST_F(CPUCompilerTest, PassesMemrefsAndScalars) {
   EXPECT_EQ(y[2], 36);
 }
 
+#if defined(__x86_64__)
+// A vector of nine elements of bf16 has no code on processors that compute with
+// bf16. A row of nine is one of eight, and an element.
+TEST_F(CPUCompilerTest, CopiesRowsOfNineOnProcessorsWithBF16) {
+  OwningOpRef<ModuleOp> module = parse(R"mlir(
+    !q = memref<1x3x3x16xbf16>
+    !k = memref<1x70x1x16xbf16>
+    !v = memref<1x70x1x9xbf16>
+    !o = memref<1x3x3x9xbf16, strided<[?, ?, ?, 1], offset: ?>>
+    func.func @attend(%q: !q, %k: !k, %v: !v, %o: !o) {
+      fa.attention ins(%q, %k, %v : !q, !k, !v) outs(%o : !o)
+          {config = #fa.config<query_block = 32, key_block = 64, target = #fa.cpu<lanes = 16>>}
+      return
+    })mlir");
+  ASSERT_TRUE(module);
+  CPUCompileOptions options;
+  options.cpu = "sapphirerapids";
+  EXPECT_TRUE(succeeded(compileToCPUObject(*module, options)));
+}
+#endif
+
 // A framework's tensor without elements may have no memory at all. `ids` has
 // many rows that its other size leaves empty.
 TEST_F(CPUCompilerTest, ReadsNothingOfATableWithoutElements) {

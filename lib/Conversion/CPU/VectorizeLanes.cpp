@@ -319,6 +319,19 @@ void TileEmitter::emitDynamicStrips(unsigned loop, ArrayRef<int64_t> steps,
   }
 }
 
+/// Whether memory or arithmetic of an operation has elements of bf16.
+static bool hasBF16(linalg::LinalgOp op) {
+  auto isBF16 = [](Type type) { return getElementTypeOrSelf(type).isBF16(); };
+  return llvm::any_of(op->getOperandTypes(), isBF16) ||
+         op.getBlock()
+             ->walk([&](Operation *inner) {
+               return llvm::any_of(inner->getResultTypes(), isBF16)
+                          ? WalkResult::interrupt()
+                          : WalkResult::advance();
+             })
+             .wasInterrupted();
+}
+
 void TileEmitter::emitLanes() {
   if (!laneLoop)
     return emitRows();
@@ -329,6 +342,11 @@ void TileEmitter::emitLanes() {
   bool isDynamic = ShapedType::isDynamic(staticSizes[*laneLoop]);
   if (lanes > 1 && (isDynamic || transposes))
     steps.push_back(1);
+  // LLVM 22 has no code for vectors of 8n + 1 elements of bf16 on processors
+  // that compute with it: the last one of them stands alone.
+  int64_t rest = isDynamic ? 0 : staticSizes[*laneLoop] % lanes;
+  if (rest > 1 && rest % 8 == 1 && hasBF16(op))
+    steps.push_back(rest - 1);
   emitStrips(*laneLoop, steps, [&](int64_t step) {
     vectors = step > lanes ? maxVectors : 1;
     width = std::min(step, lanes);

@@ -121,3 +121,22 @@ func.func @strided(%a: memref<4xf32, strided<[2]>>, %b: memref<4xf32>) {
   }
   return
 }
+
+// No vector of bf16 has 8n + 1 elements, which some processors have no code for.
+
+// CHECK-LABEL: func @nine_of_bf16(
+// CHECK: vector.store {{.+}} vector<8xbf16>
+// CHECK: vector.store {{.+}} vector<1xbf16>
+// CHECK: return
+func.func @nine_of_bf16(%a: memref<9xbf16>, %b: memref<9xbf16>) {
+  linalg.copy {fa.register_tile = #fa.cpu<lanes = 16>} ins(%a : memref<9xbf16>) outs(%b : memref<9xbf16>)
+  return
+}
+
+// CHECK-LABEL: func @nine_of_f32(
+// CHECK: vector.store {{.+}} vector<9xf32>
+// CHECK: return
+func.func @nine_of_f32(%a: memref<9xf32>, %b: memref<9xf32>) {
+  linalg.copy {fa.register_tile = #fa.cpu<lanes = 16>} ins(%a : memref<9xf32>) outs(%b : memref<9xf32>)
+  return
+}

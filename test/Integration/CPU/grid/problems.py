@@ -19,7 +19,7 @@ ELEMENTS = {"f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
 # Head dims of queries and keys, and of values (0: the same).
 HEAD_DIMS = [(64, 0), (1, 0), (128, 0), (3, 0), (40, 0), (80, 0), (96, 0), (64, 0),
              (192, 128), (256, 0), (128, 0), (512, 0), (64, 80), (64, 32), (17, 1), (1, 33),
-             (100, 0), (72, 0), (512, 8), (5, 256), (576 // 3, 0)]
+             (100, 0), (72, 0), (512, 8), (5, 256), (576 // 3, 0), (9, 25)]
 LENGTHS = [0, 1, 17, 127, 129, 1000]
 DIM_ORDERS = ["bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd", "bhds", "dbsh"]
 # Errors allowed for o, as norms relative to the reference, and for lse, absolute.
