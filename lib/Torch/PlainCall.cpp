@@ -372,6 +372,29 @@ static bool hasOutputShape(const FaArgument *described) {
          described[3].shape[3] == described[2].shape[3];
 }
 
+/// The bytes from the first to behind the last element.
+static std::pair<const char *, const char *> findSpan(const FaArgument &array) {
+  int64_t last = 0;
+  for (int i = 0; i != array.rank; ++i) {
+    if (array.shape[i] == 0)
+      return {};
+    last += (array.shape[i] - 1) * array.strides[i];
+  }
+  auto *data = static_cast<const char *>(array.value.data);
+  return {data, data + (last + 1) * (array.type == FA_TYPE_F32 ? 4 : 2)};
+}
+
+/// Whether an output may lie where keys or values are read.
+static bool mayOverlap(const FaArgument *described) {
+  auto output = findSpan(described[3]);
+  for (int i : {1, 2}) {
+    auto read = findSpan(described[i]);
+    if (read.first < output.second && output.first < read.second)
+      return true;
+  }
+  return false;
+}
+
 Object PlainCall::run(Object const *operands, ptrdiff_t count, bool &raises) {
   if (count == 0)
     return resume();
@@ -385,7 +408,7 @@ Object PlainCall::run(Object const *operands, ptrdiff_t count, bool &raises) {
   // One query has code of its own.
   if (arguments[0].shape[3 - headsDim] == 1 ||
       !isPlain(operands, arguments, count) ||
-      (hasOutput && !hasOutputShape(arguments)))
+      (hasOutput && (!hasOutputShape(arguments) || mayOverlap(arguments))))
     return nullptr;
   std::optional<bool> needs = needsGradient(operands, count);
   if (!needs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import math
 import sys
+from operator import index
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
@@ -151,9 +152,10 @@ def check_window(window: Any) -> tuple[int, int]:
     except (TypeError, ValueError):
         raise refuse("window", f"is {window!r}, expected two integers, (left, right); -1 or None is "
                      "unlimited") from None
-    for size in left, right:
-        if size is not None and not isinstance(size, int):
-            raise refuse("window", f"is {window!r}, expected integers; -1 or None is unlimited")
+    try:
+        left, right = (size if size is None or isinstance(size, int) else index(size) for size in (left, right))
+    except TypeError:
+        raise refuse("window", f"is {window!r}, expected integers; -1 or None is unlimited") from None
     return -1 if left is None or left < 0 else left, -1 if right is None or right < 0 else right
 
 
@@ -231,7 +233,9 @@ def check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple:
         else:
             numpy = importlib.import_module("numpy")
             state = numpy.random.randint(-(1 << 62), 1 << 62, (2,), dtype=numpy.int64)
-    elif tuple(state.shape) != (2,) or "int64" not in str(state.dtype):
+    elif tuple(getattr(state, "shape", ())) != (2,) or str(state.dtype).removeprefix("torch.") != "int64":
+        if not hasattr(state, "dtype"):
+            raise refuse("dropout_state", f"is a {type(state).__name__}, expected an array of (2,) and int64")
         raise refuse("dropout_state",
                      f"has shape {tuple(state.shape)} and dtype {state.dtype}, expected (2,) and int64")
     return float(dropout_p), state
@@ -272,7 +276,44 @@ def clear(out: Any) -> None:
     array[...] = 0
 
 
-def check_out(out: Any, query: Any, value: Any) -> None:
+def check_tensors(torch: Any, **arrays: Any) -> None:
+    for name, array in arrays.items():
+        if array is None:
+            if name in ("key", "value"):
+                raise refuse(name, "is None, expected a torch.Tensor, as the query is")
+        elif not isinstance(array, torch.Tensor):
+            raise refuse(name, f"is a {type(array).__name__}, expected a torch.Tensor, as the query is")
+        elif array.is_nested or array.layout is not torch.strided:
+            kind = "a nested tensor" if array.is_nested else f"a tensor of layout {array.layout}"
+            raise UnsupportedError(name, kind, "a dense one", "packed sequences by query_starts and key_starts"
+                                   if array.is_nested else ".to_dense()")
+
+
+def _spans(tensor: Any) -> tuple[int, int, bool]:
+    """From which element of its storage to which a tensor of torch reaches, and whether all between are its."""
+    start = tensor.storage_offset()
+    end = start + 1 + sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())])
+    return start, end, end - start == tensor.numel()
+
+
+def _overlaps(out: Any, array: Any) -> bool:
+    """Whether two arrays share elements, where that is seen at once, as torch does; False where it is not."""
+    if hasattr(out, "__array_interface__") and hasattr(array, "__array_interface__") and not hasattr(out, "untyped_storage"):
+        numpy = importlib.import_module("numpy")
+        return numpy.may_share_memory(out, array) and out.flags.forc and array.flags.forc
+    if not hasattr(out, "untyped_storage") or out.is_meta or not out.numel() or not array.numel():
+        return False
+    if out.untyped_storage().data_ptr() != array.untyped_storage().data_ptr():
+        return False
+    (start, end, is_dense), (other, other_end, other_dense) = _spans(out), _spans(array)
+    is_same = start == other and out.stride() == array.stride()
+    return is_same or is_dense and other_dense and start < other_end and other < end
+
+
+def check_out(out: Any, query: Any, key: Any, value: Any) -> None:
+    for name, array in ("key", key), ("value", value):
+        if _overlaps(out, array):
+            raise refuse("out", f"shares memory with the {name}, which is read while it is written: expected memory of its own")
     expected = (*query.shape[:-1], value.shape[-1])
     if tuple(out.shape) != expected:
         raise refuse("out", f"has shape {tuple(out.shape)}, expected {expected}")
@@ -319,13 +360,13 @@ def pad_heads(query: Any, key: Any, value: Any, scale: float | None) -> tuple:
     return *[pad(tensor, (0, -tensor.shape[-1] % 8)) for tensor in (query, key, value)], scale
 
 
-def as_numpy(array: Any) -> Any:
+def as_numpy(array: Any, name: str = "query") -> Any:
     if array is None or hasattr(array, "__array_interface__"):
         return array
     if not hasattr(array, "__dlpack__"):
-        raise TypeError(f"expected an array, got {type(array).__name__}, which has no __dlpack__")
+        raise refuse(name, f"is an array, got {type(array).__name__}, which has no __dlpack__")
     kind, _ = array.__dlpack_device__()
     if int(kind) != 1:
-        raise UnsupportedError("query", f"on a device of DLPack type {int(kind)}", "host memory (1) or torch tensors",
+        raise UnsupportedError(name, f"on a device of DLPack type {int(kind)}", "host memory (1) or torch tensors",
                                "torch.from_dlpack(array) shares its memory")
     return importlib.import_module("numpy").from_dlpack(array)

@@ -14,7 +14,7 @@ from typing import Any
 
 from . import operator, planning
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_lengths, check_operands,
-                        check_out, check_packed, check_sink, clear, pad_heads, refuse, refuse_options, refuse_tangents,
+                        check_out, check_packed, check_sink, check_tensors, clear, pad_heads, refuse, refuse_options, refuse_tangents,
                         requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, plan
@@ -208,13 +208,19 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     torch = _torch or _find_torch()
     is_torch = torch is not None and isinstance(query, torch.Tensor)
     kind: Any = TorchArrays
+    if is_torch and not _is_compiling():
+        check_tensors(torch, query=query, key=key, value=value, mask=None if callable(mask) else mask, alibi=alibi, bias=bias,
+                      sink=sink, out=out, query_lengths=query_lengths, key_lengths=key_lengths, query_starts=query_starts,
+                      key_starts=key_starts, key_pages=key_pages, dropout_state=dropout_state)
     if not is_torch:
         kind = NumpyArrays
+        names = ("query", "key", "value", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts",
+                 "key_pages")
         arrays = [query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages]
         (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts,
-         key_pages) = map(as_numpy, arrays)
+         key_pages) = map(as_numpy, arrays, names)
         if mask is not None and not callable(mask):
-            mask = as_numpy(mask)
+            mask = as_numpy(mask, "mask")
     starts = None
     if query_starts is not None or key_starts is not None or key_pages is not None:
         starts = check_packed(query, key, value, layout, (query_starts, key_starts, key_pages), key_lengths, kind)
@@ -257,7 +263,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             refuse_tangents(torch, score=tensor)
     # Arrays of others are checked where they are called with.
     if out is not None and (is_torch or hasattr(out, "__array_interface__")):
-        check_out(out, query, value)
+        check_out(out, query, key, value)
         if is_torch and out.requires_grad and torch.is_grad_enabled():
             raise refuse("out", "requires a gradient, expected one that does not; under torch.no_grad() any may")
     if is_torch and score is not None and not needs_gradient and torch.is_grad_enabled():

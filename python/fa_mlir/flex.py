@@ -83,7 +83,16 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Callable | None 
         raise make_error(INVALID_ARGUMENT, f"argument 'key' has {key.shape[1]} heads, expected the query's "
                          f"{query.shape[1]}, or enable_gqa=True")
     if query.shape[0] != key.shape[0]:
+        if key.shape[0] != 1:
+            raise make_error(INVALID_ARGUMENT, f"argument 'key' has batch {key.shape[0]}, expected the query's {query.shape[0]}, "
+                             "or 1")
         key, value = (tensor.expand(query.shape[0], -1, -1, -1) for tensor in (key, value))
+    if hasattr(block_mask, "kv_num_blocks") and tuple(block_mask.shape[-2:]) != (query.shape[2], key.shape[2]):
+        raise make_error(INVALID_ARGUMENT, "argument 'block_mask' is of {} queries and {} keys, expected {} and {}: make it for "
+                         "these, or pass its mask_mod, which has no lengths".format(
+                             *block_mask.shape[-2:], query.shape[2], key.shape[2]))
+    query, key, value = (tensor if tensor.stride(-1) == 1 or tensor.shape[-1] < 2 else tensor.contiguous()
+                         for tensor in (query, key, value))
     if return_aux is not None and getattr(return_aux, "max_scores", False):
         raise UnsupportedError("return_aux", "with max_scores", "lse alone")
     mask = _get_mask(block_mask, query.device)

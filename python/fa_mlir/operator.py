@@ -155,8 +155,8 @@ def _fill(key: str, entry: _Entry) -> None:
     element, head_dim = map(int, query.split(","))
     value_element, value_head_dim = map(int, value.split(","))
     if element not in _ELEMENTS or value_element != element:
-        found = _ELEMENTS.get(element) or _NAMED.get(element, "of another type")
-        other = _ELEMENTS.get(value_element) or _NAMED.get(value_element, "of another type")
+        found = _ELEMENTS.get(element) or _NAMED.get(element, "another type")
+        other = _ELEMENTS.get(value_element) or _NAMED.get(value_element, "another type")
         raise UnsupportedError("query", f"{found} with a value of {other}", "f16, bf16 or f32, all of one type",
                                "convert with .to()")
     types = Types(_ELEMENTS[element], head_dim, value_head_dim)

@@ -117,12 +117,12 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
     if not is_packed and query.shape[sequence] == 1:
         more += (("one_query", (int(query.shape[heads]), int(key.shape[heads]))),)
     scale_kind = ""
-    if scale is not None and scale != 1 / math.sqrt(query.shape[-1]):
+    if scale is not None and not (query.shape[-1] and scale == 1 / math.sqrt(query.shape[-1])):
         scale_kind = "positive" if scale > 0 else "any"
         numbers.append(float(scale))
     if softcap is not None:
-        if not softcap > 0:
-            raise refuse("softcap", f"is {softcap}, expected a number above 0, or None")
+        if not 0 < softcap < math.inf:
+            raise refuse("softcap", f"is {softcap}, expected a finite number above 0, or None")
         numbers.append(float(softcap))
     described: list[tuple | None] = [None, None, None, None]
     if alibi is not None or bias is not None or mask is not None or score is not None:
@@ -188,6 +188,9 @@ def _find_pairs(query: Any, key: Any, layout: str, starts: tuple | None, bias: A
 def _add_function(name: str, function: Callable | Traced, kind: Any, query: Any, tensors: list,
                   numbers: list) -> tuple:
     """The clause and the captures of a function of Python."""
+    if not callable(function) and not isinstance(function, Traced):
+        raise refuse(name, f"is a {type(function).__name__}, expected a function " + (
+            "(score, batch, head, query, key) -> score" if name == "score" else "(batch, head, query, key) -> bool"))
     if isinstance(function, Traced):
         clause, captures, values = function.clause, function.captures, function.values
     elif torch is not None and torch.compiler.is_dynamo_compiling():

@@ -311,10 +311,16 @@ def _power(body: Body, base: Any, exponent: Any, *, dtype: Any, **_: Any) -> Sca
         for i in range(int(power)):
             result = base if i == 0 else _OPERATIONS[aten.mul.Tensor](body, result, base, dtype=dtype)
         return result
-    if power == 0.5 and _is_float(dtype):
+    if not _is_float(dtype):
+        if power is None or power < 0:
+            raise Refused("an integer power whose exponent is negative or known at run time, expected a constant, or floats")
+        # By squares: a bit of the exponent each.
+        half = _power(body, base, power // 2, dtype=dtype)
+        square = body.binary("arith.muli", half, half)
+        return body.binary("arith.muli", square, base) if power % 2 else square
+    if power == 0.5:
         return body.unary("math.sqrt", base)
-    name = "math.powf" if _is_float(dtype) else "math.ipowi"
-    return body.binary(name, base, _as(body, exponent, dtype))
+    return body.binary("math.powf", base, _as(body, exponent, dtype))
 
 
 def _function(name: str) -> Rule:

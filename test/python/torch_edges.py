@@ -17,6 +17,7 @@ import threading
 import types
 import unittest
 
+import numpy
 import torch
 from torch.autograd import forward_ad
 from torch.nn.attention.flex_attention import and_masks
@@ -232,6 +233,14 @@ class Functions(Edges):
                                expect(*inputs, bias=divide((j - i).float())), 4e-6)
 
 
+    def test_integer_powers(self):
+        inputs = make_inputs()
+        i, j = torch.arange(8)[:, None], torch.arange(8)
+        for power in 0, 3, 9, 14:
+            self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + (i - j) ** power * 8.0 ** -power),
+                       expect(*inputs, bias=(i - j) ** power * 8.0 ** -power), 4e-6)
+
+
 class Tensors(Edges):
     def test_gradient_of_an_overlapping_leaf(self):
         inputs = make_inputs()
@@ -374,6 +383,64 @@ class Errors(Edges):
         wrong = torch.empty(2, 8, 4, 16).numpy()[:, :4]
         with self.assertRaisesRegex(fa_mlir.ArgumentError, r"'out' has shape \(2, 4, 4, 16\)"):
             fa_mlir.attention(query.numpy(), key.numpy(), value.numpy(), out=wrong)
+
+    def test_kinds_of_arguments(self):
+        """What is no tensor, or none of numbers that lie as strides say, is named."""
+        query, key, value = inputs = make_inputs()
+        ones = torch.ones(4).numpy()
+        for name, wrong in (("alibi", [1.0] * 4), ("alibi", ones), ("bias", 1.0), ("bias", torch.ones(8, 8).numpy()),
+                            ("mask", [[True]]), ("mask", "causal"), ("mask", torch.ones(8, 8).bool().numpy()), ("sink", ones),
+                            ("key_lengths", [3, 4]), ("query_starts", [0, 8]), ("out", [1.0])):
+            with self.subTest(name, wrong=wrong), self.assertRaisesRegex(
+                    fa_mlir.ArgumentError, f"argument '{name}' is a {type(wrong).__name__}, expected a torch.Tensor, as the query"):
+                fa_mlir.attention(*inputs, **{name: wrong})
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument 'alibi' is an array, got list"):
+            fa_mlir.attention(*[tensor.numpy() for tensor in inputs], alibi=[1.0] * 4)
+        for operands, message in (
+                ((query, key.numpy(), value), "'key' is a ndarray, expected a torch.Tensor"),
+                ((query, key, None), "'value' is None, expected a torch.Tensor")):
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, message):
+                fa_mlir.attention(*operands)
+        for operands, message in (
+                ((query.to_sparse(), key, value), r"'query' is a tensor of layout torch.sparse_coo.*: \.to_dense"),
+                ((query, key, value.to_mkldnn()), "'value' is a tensor of layout torch._mkldnn"),
+                ((torch.nested.nested_tensor([query[0], query[1]]), key, value), "'query' is a nested tensor.*query_starts"),
+                ([tensor.to(torch.complex64) for tensor in inputs], "'query' is another type with a value of another type")):
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, message):
+                fa_mlir.attention(*operands)
+        for options, message in (
+                ({"score": "softcap"}, "'score' is a str, expected a function"), ({"score": query}, "'score' is a Tensor, expected a"),
+                ({"softcap": math.inf}, "'softcap' is inf, expected a finite number above 0"),
+                ({"dropout_p": 0.5, "dropout_state": torch.zeros(2, dtype=torch.uint64)}, "'dropout_state' has .*uint64, expected"),
+                ({"window": (2.5, 0)}, "'window' is .* expected integers")):
+            with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, message):
+                fa_mlir.attention(*inputs, **options)
+        self.assertTrue(torch.equal(fa_mlir.attention(*inputs, window=(torch.tensor(2), numpy.int64(1))),
+                                    fa_mlir.attention(*inputs, window=(2, 1))))
+        with self.assertRaisesRegex(fa_mlir.CompilationError, "head dim is 0, expected 1 to 512"):
+            fa_mlir.attention(*[tensor[..., :0] for tensor in inputs], scale=0.5)
+
+    def test_out_where_keys_are(self):
+        """What is read by others while it is written is no output; the query's own rows are."""
+        for options in {}, {"softcap": 2.0}:
+            for place, name in (1, "key"), (2, "value"):
+                inputs = [torch.randn(1, 300, 2, 16) for _ in range(3)]
+                with self.assertRaisesRegex(fa_mlir.ArgumentError, f"'out' shares memory with the {name}"):
+                    fa_mlir.attention(*inputs, out=inputs[place], **options)
+                memory = torch.randn(2, 300, 2, 16)
+                inputs[place] = memory[:1]
+                with self.assertRaisesRegex(fa_mlir.ArgumentError, f"'out' shares memory with the {name}"):
+                    fa_mlir.attention(*inputs, out=memory.flatten()[16:16 + 9600].view(1, 300, 2, 16), **options)
+                self.assertTrue(fa_mlir.attention(*inputs, out=memory[1:], **options).isfinite().all())
+            # Rows beside each other.
+            packed = torch.randn(1, 300, 4, 2, 16)
+            inputs = [packed[:, :, i] for i in range(3)]
+            right = fa_mlir.attention(*inputs, **options)
+            self.assertTrue(torch.equal(fa_mlir.attention(*inputs, out=packed[:, :, 3], **options), right))
+            self.assertTrue(torch.equal(fa_mlir.attention(*inputs, out=inputs[0], **options), right))
+        arrays = [torch.randn(1, 300, 2, 16).numpy() for _ in range(3)]
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the value"):
+            fa_mlir.attention(*arrays, out=arrays[2])
 
     def test_copies(self):
         """Errors go from one process to another as they are."""

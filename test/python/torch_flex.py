@@ -296,6 +296,20 @@ class Traces(unittest.TestCase):
         self.assertTrue(torch.equal(fa_mlir.flex_attention(*inputs, block_mask=mask),
                                     fa_mlir.attention(*inputs, causal="top_left", layout="bhsd")))
 
+    def test_block_masks_of_other_lengths(self):
+        """They are refused, as torch does; strides are not."""
+        mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device=DEVICE)
+        for length in 200, 300:
+            inputs = [torch.randn(1, 2, length, 8) for _ in range(3)]
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, f"'block_mask' is of 256 queries and 256 keys, expected {length}"):
+                fa_mlir.flex_attention(*inputs, block_mask=mask)
+            self.assertTrue(torch.equal(fa_mlir.flex_attention(*inputs, block_mask=mask.mask_mod),
+                                        fa_mlir.attention(*inputs, causal="top_left", layout="bhsd")))
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key' has batch 2, expected the query's 3, or 1"):
+            fa_mlir.flex_attention(*[torch.randn(batch, 2, 8, 8) for batch in (3, 2, 2)])
+        query = self.inputs[0].mT.contiguous().mT
+        self.assertTrue(torch.equal(fa_mlir.flex_attention(query, *self.inputs[1:]), fa_mlir.flex_attention(*self.inputs)))
+
     def test_errors(self):
         def sorts(b, h, q, k):
             return torch.sort(q)[0] > k
@@ -305,10 +319,13 @@ class Traces(unittest.TestCase):
                 return s
             return -s
 
+        def powers(s, b, h, q, k):
+            return s + q ** h
+
         def skips(s, b, h, q, k):
             return s + torch.ones(24, 24)[:, 3].sum()
 
-        for name, function, what in ("mask", sorts, "sort"), ("score", branches, "if q > k"), ("score", skips, "aten.ones"):
+        for name, function, what in ("mask", sorts, "sort"), ("score", branches, "if q > k"), ("score", powers, "integer power"), ("score", skips, "aten.ones"):
             with self.assertRaises(fa_mlir.UnsupportedError) as raised:
                 fa_mlir.flex_attention(*self.inputs, **{"score_mod" if name == "score" else "block_mask": function})
             self.assertEqual(raised.exception.argument, name)
