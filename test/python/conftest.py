@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = Path(os.environ.get("FA_BUILD", ROOT / "build")).resolve() / "lib"
 NEEDED = {"dialects.py": ("jaxlib", "iree", "torch_mlir"), "jit.py": ("jax",), "jax_attention.py": ("jax",),
-          "torch_attention.py": ("torch",), "torch_compile.py": ("torch",), "torch_edges.py": ("torch",),
+          "torch_attention.py": ("torch",), "torch_captures.py": ("torch",), "torch_compile.py": ("torch",), "torch_edges.py": ("torch",),
           "torch_flash_attn.py": ("torch",), "torch_flex.py": ("torch",), "torch_libraries.py": ("torch",),
           "torch_sdpa.py": ("torch",), "torch_transforms.py": ("torch",)}
 

@@ -1,245 +1,29 @@
 # REQUIRES: torch
 # RUN: rm -rf %t.cache
 # RUN: env FA_MLIR_CACHE_DIR=%t.cache %torch_python %s
-"""What calls on torch tensors do at their edges: values that change between calls, tensors that overlap, rows past
-lengths, and errors.
+"""What calls on torch tensors do at their edges: tensors that overlap, rows past lengths, and errors.
 
-`Functions` has captures of a function of Python, `Tensors` odd operands and gradients, `Errors` one message for each
-wrong use, `Override` who is called while several overrides of SDPA are entered. `expect` is attention in torch.
+`Tensors` has odd operands and gradients, `Errors` one message for each wrong use, `Override` who is called while several
+overrides of SDPA are entered. Captures of functions are in torch_captures.py.
 """
 
 import copy
 import math
-import os
 import pickle
 import sys
 import threading
-import types
 import unittest
 
 import numpy
 import torch
 from torch.autograd import forward_ad
-from torch.nn.attention.flex_attention import and_masks
 from torch.nn.functional import scaled_dot_product_attention as original
 
 import fa_mlir
 from fa_mlir import flash_attn
 from fa_mlir.problem import Specification
 from fa_mlir.sdpa import override_counts
-
-SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
-print("seed", SEED)
-torch.manual_seed(SEED)
-
-
-def make_inputs(dtype=torch.float32):
-    return [torch.randn(2, 8, 4, 16, dtype=dtype) for _ in range(3)]
-
-
-def expect(query, key, value, mask=None, bias=None):
-    """In float64, differentiable."""
-    scores = torch.einsum("bihd,bjhd->bhij", query.double(), key.double()) / math.sqrt(query.shape[-1])
-    if bias is not None:
-        scores = scores + bias.double()
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return torch.einsum("bhij,bjhd->bihd", scores.softmax(-1), value.double())
-
-
-def band(width):
-    return (torch.arange(8)[:, None] - torch.arange(8)).abs() < width
-
-
-class Edges(unittest.TestCase):
-    def close(self, got, expected, bound=2e-6):
-        error = (got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm()
-        self.assertLess(float(error), bound)
-
-
-class Functions(Edges):
-    """What functions of Python read is read in each call."""
-
-    def test_attributes(self):
-        settings = types.ModuleType("settings_of_a_test")
-        helpers = types.ModuleType("helpers_of_a_test")
-        exec("WIDTH = 2\ndef is_near(i, j): return (i - j).abs() < WIDTH", helpers.__dict__)
-
-        class Settings:
-            WIDTH = 2
-
-        table = {"width": 2}
-        read = table.get
-        inputs = make_inputs()
-        for name, owner, mask in (
-                ("module", settings, lambda b, h, i, j: (i - j).abs() < settings.WIDTH),
-                ("class", Settings, lambda b, h, i, j: (i - j).abs() < Settings.WIDTH),
-                ("function of a module", helpers, lambda b, h, i, j: helpers.is_near(i, j)),
-                ("method of a dict", None, lambda b, h, i, j: (i - j).abs() < read("width"))):
-            for width in 2, 4, 3:
-                with self.subTest(name, width=width):
-                    if owner is None:
-                        table["width"] = width
-                    else:
-                        owner.WIDTH = width
-                    self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, band(width)))
-
-    def test_global_with_the_name_of_a_builtin(self):
-        scope = {}
-        exec("len = 2\ndef mask(b, h, i, j): return (i - j).abs() < len", scope)
-        inputs = make_inputs()
-        for width in 2, 4:
-            scope["len"] = width
-            self.close(fa_mlir.attention(*inputs, mask=scope["mask"]), expect(*inputs, band(width)))
-
-    def test_masks_that_torch_joins(self):
-        """and_masks makes functions of torch's module with captures of the user's."""
-        inputs = make_inputs()
-        for width in 2, 7, 3, 5:
-            mask = and_masks(lambda b, h, i, j: i >= j, lambda b, h, i, j: i - j < width)
-            self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, band(width).tril()))
-            # The next one may get its address.
-            del mask
-
-    def test_numbers_that_decide(self):
-        """Those that a function compares, or takes an item by, are no mere arguments."""
-        def compared(number, limit=100):
-            return lambda s, b, h, i, j: s * number * 0.1 if number < limit else s
-
-        def divided(number):
-            return lambda s, b, h, i, j: s * 2 if number // 100 == 0 else s
-
-        factors = [2.0, 3.0, 0.5, 2.0, 2.0, 2.0]
-
-        def taken(number):
-            layer = number % 6
-            return lambda s, b, h, i, j: s * factors[layer]
-
-        def finite(number):
-            return lambda s, b, h, i, j: s * number if math.isfinite(number) else s * 0.5
-
-        inputs = make_inputs()
-        for number in 3.0, math.inf, 2.0, -math.inf, math.nan:
-            self.close(fa_mlir.attention(*inputs, score=finite(number)),
-                       expect((number if math.isfinite(number) else 0.5) * inputs[0], *inputs[1:]))
-        for number in 6, 7, 200, 3, 8, 150:
-            for make, factor in ((compared, number * 0.1 if number < 100 else 1), (divided, 2 if number < 100 else 1),
-                                 (taken, factors[number % 6])):
-                with self.subTest(make.__name__, number=number):
-                    self.close(fa_mlir.attention(*inputs, score=make(number)),
-                               expect(factor * inputs[0], *inputs[1:]))
-
-    def test_sizes_that_decide(self):
-        def counted(table):
-            return lambda s, b, h, i, j: s * len(table) * 0.1
-
-        def compared(table):
-            return lambda s, b, h, i, j: s * 2 if table.shape[0] > 10 else s
-
-        def alike(table, other=torch.zeros(7)):
-            return lambda s, b, h, i, j: s * 2 if table.shape[0] == other.shape[0] else s
-
-        inputs = make_inputs()
-        for size in 7, 20, 5, 7, 11:
-            for make, factor in (counted, size * 0.1), (compared, 1 + (size > 10)), (alike, 1 + (size == 7)):
-                with self.subTest(make.__name__, size=size):
-                    self.close(fa_mlir.attention(*inputs, score=make(torch.zeros(size))),
-                               expect(factor * inputs[0], *inputs[1:]))
-
-    def test_what_names_do_not_say(self):
-        """Attributes of functions, imports inside of them, sizes."""
-        def attribute(b, h, i, j):
-            return (i - j).abs() < attribute.width
-
-        module = sys.modules["widths_of_a_test"] = types.ModuleType("widths_of_a_test")
-        self.addCleanup(sys.modules.pop, "widths_of_a_test")
-
-        def imported(b, h, i, j):
-            from widths_of_a_test import width
-            return (i - j).abs() < width
-
-        scope = {}
-        exec("def read(b, h, i, j): return (i - j).abs() < globals()['width']", scope)
-        inputs = make_inputs()
-        for width in 2, 4, 3:
-            attribute.width = module.width = scope["width"] = width
-            sizes = torch.empty(5, width).shape
-            for mask in attribute, imported, scope["read"], lambda b, h, i, j: (i - j).abs() < sizes[1]:
-                with self.subTest(mask.__name__, width=width):
-                    self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, band(width)))
-
-    def test_inference_mode(self):
-        """A server traces functions, and reads tensors, that are made in it."""
-        with torch.inference_mode():
-            inputs, bias = make_inputs(), torch.randn(8, 8)
-            offset = torch.tensor(2)
-            got = fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + bias[i, j],
-                                    mask=lambda b, h, i, j: (i - j).abs() < offset + 1)
-            self.close(got, expect(*inputs, band(3), bias))
-
-    def test_threads(self):
-        """Functions are traced by several at once, and torch.nn.Module is left as it was."""
-        inputs = make_inputs()
-        call, results = torch.nn.Module.__call__, {}
-
-        def run(number):
-            def mask(b, h, i, j):
-                for _ in range(number):
-                    i = i + 1
-                return (i - number - j).abs() < 2 + number
-            results[number] = fa_mlir.attention(*inputs, mask=mask)
-
-        threads = [threading.Thread(target=run, args=(number,)) for number in range(5)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for number in range(5):
-            self.close(results[number], expect(*inputs, band(2 + number)))
-        self.assertIs(torch.nn.Module.__call__, call)
-
-    def test_functions_of_torch_are_traced_once(self):
-        """Modules whose functions are pure do not make a function unknown."""
-        from fa_mlir import captures
-
-        walk = captures.Walk()
-        walk.fingerprint(lambda s, b, h, i, j: torch.where(i > j, torch.nn.functional.silu(s) * math.pi, float(2)))
-        self.assertTrue(walk.is_known)
-
-    def test_wide_integers(self):
-        """Those that a float does not hold keep their bits."""
-        inputs = make_inputs()
-        i, j = torch.arange(8)[:, None], torch.arange(8)
-
-        def mask(b, h, i, j):
-            return ((i * 8 + j + 1) ^ number) % 3 != 0
-
-        for number in (5, 2**53 - 1, 2**53 + 1, 6364136223846793005, 6, -(2**53) - 1, 2**62 + 1, 2**63 - 1):
-            with self.subTest(number=number):
-                self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, mask(0, 0, i, j)))
-
-
-    def test_quotients_of_floats(self):
-        """Where a quotient is rounded to an integer, its rest is not 0."""
-        inputs = make_inputs()
-        i, j = torch.arange(8)[:, None], torch.arange(8)
-        for divisor in 0.1, -0.1, 0.3, -3.0, 2.5, math.inf:
-            for name, divide in (("rest", lambda x: 4 * (x % divisor)), ("quotient", lambda x: x // divisor),
-                                 ("fmod", lambda x: torch.fmod(x, divisor))):
-                if name == "rest" and divisor == math.inf:
-                    continue
-                with self.subTest(name, divisor=divisor):
-                    self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + divide((j - i).float())),
-                               expect(*inputs, bias=divide((j - i).float())), 4e-6)
-
-
-    def test_integer_powers(self):
-        inputs = make_inputs()
-        i, j = torch.arange(8)[:, None], torch.arange(8)
-        for power in 0, 3, 9, 14:
-            self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + (i - j) ** power * 8.0 ** -power),
-                       expect(*inputs, bias=(i - j) ** power * 8.0 ** -power), 4e-6)
-
+from torch_numbers import Edges, expect, make_inputs
 
 class Tensors(Edges):
     def test_gradient_of_an_overlapping_leaf(self):

@@ -1,6 +1,8 @@
-"""The seed and the device of tests of torch's interfaces, and how far their results are from others."""
+"""The seed and the device of tests of torch's interfaces, attention by the definition, and how far results are from others."""
 
+import math
 import os
+import unittest
 
 import torch
 
@@ -16,3 +18,27 @@ torch.manual_seed(SEED)
 def relative_error(got, expected):
     return float((got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm().clamp(
         min=1e-30))
+
+
+def make_inputs(dtype=torch.float32):
+    return [torch.randn(2, 8, 4, 16, dtype=dtype) for _ in range(3)]
+
+
+def expect(query, key, value, mask=None, bias=None):
+    """In float64, differentiable."""
+    scores = torch.einsum("bihd,bjhd->bhij", query.double(), key.double()) / math.sqrt(query.shape[-1])
+    if bias is not None:
+        scores = scores + bias.double()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    return torch.einsum("bhij,bjhd->bihd", scores.softmax(-1), value.double())
+
+
+def band(width):
+    return (torch.arange(8)[:, None] - torch.arange(8)).abs() < width
+
+
+class Edges(unittest.TestCase):
+    def close(self, got, expected, bound=2e-6):
+        error = (got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm()
+        self.assertLess(float(error), bound)
