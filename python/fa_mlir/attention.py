@@ -247,7 +247,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             refuse_tangents(torch, query=query, key=key, value=value, alibi=alibi, bias=bias, sink=sink)
         if _is_any_autocast_enabled() and torch.is_autocast_enabled(query.device.type):
             dtype = torch.get_autocast_dtype(query.device.type)
-            query, key, value = query.to(dtype), key.to(dtype), value.to(dtype)
+            # As torch's own, which leaves float64 alone: it has no form here.
+            query, key, value = (tensor if tensor.dtype == torch.float64 else tensor.to(dtype)
+                                 for tensor in (query, key, value))
         if torch.is_grad_enabled():
             needs_gradient = any(map(requires_gradient, (query, key, value, alibi, bias, sink)))
     width = None

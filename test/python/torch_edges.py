@@ -226,6 +226,12 @@ class Errors(Edges):
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the value"):
             fa_mlir.attention(*arrays, out=arrays[2])
 
+    def test_autocast_of_float64(self):
+        """torch leaves it as it is; so it is refused, and not rounded."""
+        inputs = [tensor.double() for tensor in make_inputs()]
+        with torch.autocast("cpu", dtype=torch.bfloat16), self.assertRaisesRegex(fa_mlir.UnsupportedError, "'query' is f64"):
+            fa_mlir.attention(*inputs)
+
     def test_copies(self):
         """Errors go from one process to another as they are."""
         query, key, value = make_inputs()
