@@ -104,11 +104,21 @@ def _flatten_mask(mask: Any, shape: tuple, rank: int) -> Any:
 
 #===--- In torch's place --------------------------------------------------===#
 
+def _allows_all() -> bool:
+    """Whether sdpa_kernel left torch all of its own to choose from."""
+    import torch
+
+    backends = torch.backends.cuda
+    return backends.flash_sdp_enabled() and backends.mem_efficient_sdp_enabled() and backends.math_sdp_enabled()
+
+
+# Dynamo has no graph of it: what torch.compiler.assume_constant_result sets.
+setattr(_allows_all, "_dynamo_marked_constant", True)
+
+
 def _find_reason(torch: Any, query: Any) -> str:
     """Why torch's own is to be called, "" for none."""
-    backends = torch.backends.cuda
-    allowed = (backends.flash_sdp_enabled(), backends.mem_efficient_sdp_enabled(), backends.math_sdp_enabled())
-    if not all(allowed):
+    if not _allows_all():
         return "sdpa_kernel chose among torch's own"
     if torch.overrides.has_torch_function_unary(query):
         return "a subclass of tensor"
@@ -145,7 +155,7 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
     on_unsupported: what to do where that has no form for a call: "error" raises
     UnsupportedError; "warn" warns, once for each reason, and calls torch's own;
     "torch" calls it without a word. override_counts() counts each. A choice by
-    torch.nn.attention.sdpa_kernel is such a reason.
+    torch.nn.attention.sdpa_kernel is such a reason; torch.compile asks for it when it traces.
 
         with fa_mlir.override_sdpa("warn"):
             loss = model(batch)

@@ -161,6 +161,27 @@ class SDPA(unittest.TestCase):
             fa_mlir.override_sdpa("ignore").__enter__()
 
 
+    def test_override_in_graphs(self):
+        """torch.compile needs no break for it, and takes torch's own again where it is left."""
+        graphs = []
+
+        def backend(graph, inputs):
+            graphs.append("fa_mlir" in str(graph.code))
+            return graph
+
+        operands = [torch.randn(1, 2, 8, 16) for _ in range(3)]
+        function = torch.compile(lambda *operands: torch.nn.functional.scaled_dot_product_attention(
+            *operands, is_causal=True) * 2, fullgraph=True, backend=backend)
+        expected = original(*[tensor.double() for tensor in operands], is_causal=True) * 2
+        before = override_counts().get("fa_mlir", 0)
+        for _ in range(2):
+            with fa_mlir.override_sdpa():
+                self.assertLess(relative_error(function(*operands), expected), 2e-6)
+            self.assertLess(relative_error(function(*operands), expected), 2e-6)
+        self.assertEqual(graphs[:2], [True, False])
+        self.assertEqual(override_counts()["fa_mlir"], before + 2)
+
+
 @unittest.skipUnless(hasattr(torch.nn.attention, "activate_flash_attention_impl"), "a torch without a registry")
 class Registry(unittest.TestCase):
     """fa_mlir among torch's implementations of flash attention."""
