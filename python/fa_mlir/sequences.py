@@ -59,7 +59,7 @@ def sequence_errors(query: Any, key: Any, value: Any, *, query_lengths: Any = No
 
     0, or a sum of fa_mlir.SequenceError: starts that fall or end past the rows, a length
     that is negative or above its room, a page of a key that is not in the pools. Results
-    of such a sequence are NaN, those of others are as ever. On a GPU nothing waits for the
+    of such a sequence are NaN, or 0 with wrong query starts; those of others are as ever. On a GPU nothing waits for the
     words: read them when the host next waits for anyway, once for all layers of a step.
 
     query, key, value: as of attention(), in the layout "bshd"; only their shapes are read.
