@@ -127,7 +127,7 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   if (isAsUnscored(problem))
     beside -= problem.valuesOfFactors;
   return {(rows * elements + stages) * bytes +
-              2 * part.stages * columns * numberBytes,
+              2 * part.stages * columns * numberBytes + barrierBytes,
           columns * ((problem.gradientReadsScore ? 3 : 2) + beside) / 2 +
               columns * problem.registersOfColumns / 4 + sums / 2 +
               registersBeside,

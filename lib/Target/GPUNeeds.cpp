@@ -30,9 +30,6 @@ static constexpr int64_t registersBesideGroups = 28;
 /// Where the operands' registers are counted too.
 static constexpr int64_t registersBesideColumns = 8;
 
-/// Barriers and mail between roles.
-static constexpr int64_t barrierBytes = 2048;
-
 /// Bytes that the rows of what is copied in bulk start at multiples of.
 static constexpr int64_t bulkAlignment = 16;
 
@@ -207,7 +204,7 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
     }
   }
   return {countSharedElements(tile, problem) * elementBytes +
-              (groups ? barrierBytes : 0),
+              (groups ? barrierBytes + mailBytes : 0),
           accumulators + weights + regions + beside,
           groups && !tile.part.columns ? getCopyingRegisters(problem.regions)
                                        : 0};

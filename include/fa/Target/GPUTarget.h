@@ -44,6 +44,11 @@ struct GPUTarget {
   bool hasVectorAdds;
 };
 
+/// Bytes of shared memory, at most, that barriers of groups of warps take, and
+/// beside them what a block that takes one tile after the other is told of the
+/// next one.
+constexpr int64_t barrierBytes = 1024, mailBytes = 1024;
+
 /// Registers of each thread where one thread of a group of four warps copies
 /// for `groups` (1 to 3) such groups that compute, in the multiples of 8 that
 /// setmaxnreg takes. All together are not more than what threads have at

@@ -36,11 +36,6 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fagpu;
 
-/// What barriers take of shared memory, and mail of a next tile, at most.
-static constexpr int64_t barrierBytes = 1024, mailBytes = 1024;
-/// What both take where gradients are added up in one pass.
-static constexpr int64_t onePassBytes = 1024;
-
 /// The head dim up to which masked tiles do not overlap.
 static constexpr int64_t narrowHeadDim = 64;
 
@@ -175,9 +170,8 @@ int64_t ChannelFormer::countBytes(ArrayRef<FetchOp> fetches) {
 
 /// Whether shared memory has room for so many bytes beside its channels.
 bool ChannelFormer::fits(int64_t bytes) {
-  bytes += ahead                  ? onePassBytes
-           : isPersistent(kernel) ? barrierBytes + mailBytes
-                                  : barrierBytes;
+  // Barriers of one pass leave room for its mail.
+  bytes += barrierBytes + (isPersistent(kernel) && !ahead ? mailBytes : 0);
   for (ChannelOp channel : kernel.getOps<ChannelOp>())
     if (!channel.getOver())
       bytes += ::countBytes(channel.getType(), channel.getBanks());
