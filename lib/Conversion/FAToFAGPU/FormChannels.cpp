@@ -15,6 +15,7 @@
 #include "ChannelTypes.h"
 #include "GroupDependence.h"
 #include "KernelConfig.h"
+#include "MemoryEnds.h"
 #include "StagingChannels.h"
 #include "ViewParts.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
@@ -26,6 +27,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/Remarks.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAGPUFORMCHANNELSPASS
@@ -44,7 +47,12 @@ class ChannelFormer {
 public:
   explicit ChannelFormer(func::FuncOp kernel)
       : kernel(kernel), builder(kernel.getContext()),
-        config(getGPUPart(kernel)), hasGroups(config.hasGroups()) {}
+        config(getGPUPart(kernel)), hasGroups(config.hasGroups()),
+        available(
+            lookupGPUTarget(
+                kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
+                    .getValue())
+                ->sharedMemoryPerBlock) {}
   LogicalResult run();
 
 private:
@@ -54,7 +62,9 @@ private:
   void release(FetchOp fetch, Value view);
   void stageStore(StoreOp store);
   void stageStoreOfGroup(StoreOp store);
-  bool fits(int64_t bytes);
+  int64_t countAll(int64_t bytes);
+  bool fits(int64_t bytes) { return countAll(bytes) <= available; }
+  std::string describe(int64_t bytes);
   unsigned getDepth(FetchOp fetch);
   ChannelType getType(FetchOp fetch);
   int64_t countBanks(FetchOp fetch);
@@ -68,6 +78,8 @@ private:
   OpBuilder builder;
   GPUPart config;
   bool hasGroups;
+  /// Bytes of shared memory of a block.
+  int64_t available;
   /// Whether not all channels have the stages of the configuration.
   bool sparesStages = false;
   /// Whether what a tile reads once is copied while the one before is at work.
@@ -168,17 +180,20 @@ int64_t ChannelFormer::countBytes(ArrayRef<FetchOp> fetches) {
   return bytes;
 }
 
-/// Whether shared memory has room for so many bytes beside its channels.
-bool ChannelFormer::fits(int64_t bytes) {
+/// So many bytes of shared memory beside its channels.
+int64_t ChannelFormer::countAll(int64_t bytes) {
   // Barriers of one pass leave room for its mail.
   bytes += barrierBytes + (isPersistent(kernel) && !ahead ? mailBytes : 0);
   for (ChannelOp channel : kernel.getOps<ChannelOp>())
     if (!channel.getOver())
       bytes += ::countBytes(channel.getType(), channel.getBanks());
-  StringRef chip =
-      kernel->getAttrOfType<StringAttr>(FAGPUDialect::kernelAttrName)
-          .getValue();
-  return bytes <= lookupGPUTarget(chip)->sharedMemoryPerBlock;
+  return bytes;
+}
+
+/// For remarks: what there is for so many bytes beside its channels.
+std::string ChannelFormer::describe(int64_t bytes) {
+  return llvm::formatv("{0} bytes of shared memory for {1}", countAll(bytes),
+                       available);
 }
 
 /// What stages the stores of groups, those of the same tile together.
@@ -203,6 +218,10 @@ static bool isReadBesideExchanged(Value block) {
   });
 }
 
+static remark::RemarkOpts getRemarkOptions(StringRef name) {
+  return remark::RemarkOpts::name(name).category("fagpu-form-channels");
+}
+
 /// What the last product of a tile reads is copied ahead for the next one,
 /// which begins before. Where there is no room beside what stages results,
 /// these leave through what stages sums, if a group has as much of it.
@@ -217,12 +236,20 @@ void ChannelFormer::copyExchangedAhead(ArrayRef<FetchOp> fetches,
   // There steps lose more than tiles gain from 4096 queries on (0.97 to 0.99 on
   // an H200; 1.03 to 1.07 up to 1024).
   bool isMasked = config.tileOrder == TileOrder::longest_first;
-  if (isMasked && FetchOp(*found).getType().getDimSize(1) <= narrowHeadDim)
+  int64_t headDim = FetchOp(*found).getType().getDimSize(1);
+  auto options = getRemarkOptions("Ahead");
+  if (isMasked && headDim <= narrowHeadDim) {
+    remark::missed(kernel.getLoc(), options)
+        << llvm::formatv("the next tile waits for the stores of this one: with "
+                         "a mask, copies ahead pay above head dim {0}, not at "
+                         "{1}",
+                         narrowHeadDim, headDim)
+               .str();
     return;
+  }
   ahead = *found;
   int64_t copied = countBytes(fetches);
-  if (fits(copied + ::countBytes(stores)))
-    return;
+  bool fitsAll = fits(copied + ::countBytes(stores));
   SmallVector<StoreOp> sums = llvm::filter_to_vector(stores, [](StoreOp op) {
     return op->getParentOfType<ForOp>() != nullptr;
   });
@@ -234,10 +261,19 @@ void ChannelFormer::copyExchangedAhead(ArrayRef<FetchOp> fetches,
                     getStagingType(sum).getStageBytes() == type.getStageBytes();
            });
   };
-  sharesStaging =
-      llvm::all_of(stores, isAsLarge) && fits(copied + ::countBytes(sums));
-  if (!sharesStaging)
-    ahead = FetchOp();
+  sharesStaging = !fitsAll && llvm::all_of(stores, isAsLarge) &&
+                  fits(copied + ::countBytes(sums));
+  if (fitsAll || sharesStaging) {
+    remark::passed(kernel.getLoc(), options)
+        << (sharesStaging ? "the next tile begins while results leave, through "
+                            "what sums leave through"
+                          : "the next tile begins while results leave");
+    return;
+  }
+  remark::missed(kernel.getLoc(), options)
+      << "the next tile waits for the stores of this one: copies ahead take " +
+             describe(copied + ::countBytes(stores));
+  ahead = FetchOp();
 }
 
 /// By what shared memory holds.
@@ -255,9 +291,21 @@ void ChannelFormer::chooseStages(ArrayRef<FetchOp> fetches,
       getClusterSize(kernel) == 1) {
     copiesAhead = true;
     // Else copies of the next keys wait for the end of the tile.
-    copiesAhead = fits(countBytes(fetches) + ::countBytes(stores));
+    int64_t bytes = countBytes(fetches) + ::countBytes(stores);
+    copiesAhead = fits(bytes);
+    if (!copiesAhead)
+      remark::missed(kernel.getLoc(), getRemarkOptions("Ahead"))
+          << "the next tile waits for the end of this one: copies ahead take " +
+                 describe(bytes);
   }
-  sparesStages = hasGroups && !fits(countBytes(fetches));
+  int64_t bytes = countBytes(fetches);
+  sparesStages = hasGroups && !fits(bytes);
+  if (sparesStages)
+    remark::missed(kernel.getLoc(), getRemarkOptions("Stages"))
+        << llvm::formatv("what one product reads has 1 stage, not {0}, which "
+                         "take {1}",
+                         config.stages, describe(bytes))
+               .str();
   if (leavesNone && isPersistent(kernel) && !sparesStages)
     copyExchangedAhead(fetches, stores);
 }
@@ -273,46 +321,6 @@ Engine ChannelFormer::chooseEngine(FetchOp fetch) {
                : Engine::tma;
   }
   return fetch.getAlignment() < 4 ? Engine::loads : Engine::cp_async;
-}
-
-/// A condition on which the number of rows is `all`, and 0 otherwise; null for
-/// other numbers.
-static Value getConditionOfAll(Value rows, int64_t all) {
-  auto select = rows.getDefiningOp<arith::SelectOp>();
-  if (!select || !matchPattern(select.getFalseValue(), m_Zero()) ||
-      getConstantIntValue(select.getTrueValue()) != all)
-    return {};
-  return select.getCondition();
-}
-
-/// A map of a box of several rows of several dimensions has no dimension left
-/// for an end of rows: it ends where the memory does. False where that is not
-/// the same. What stores all rows or none has none behind the memory.
-template <typename OpTy>
-static bool endWithMemory(OpTy op, ArrayRef<int64_t> box, MemRefType memory) {
-  unsigned rowDim = getRowDim(box, /*tileRank=*/2);
-  if (!op.getRows() || llvm::all_of(box.drop_front(rowDim + 1).drop_back(),
-                                    [](int64_t size) { return size == 1; }))
-    return true;
-  int64_t all = memory.getDimSize(rowDim);
-  Value isAll = getConditionOfAll(op.getRows(), all);
-  bool isStore = std::is_same_v<OpTy, StoreOp>;
-  if ((getConstantIntValue(op.getRows()) != all && !(isStore && isAll)) ||
-      (op.getColumns() &&
-       getConstantIntValue(op.getColumns()) != memory.getShape().back()))
-    return false;
-  if (isAll) {
-    OpBuilder builder(op);
-    Value behind = arith::ConstantIntOp::create(builder, op.getLoc(), all,
-                                                /*width=*/32);
-    OpOperand &first = op.getOffsetsMutable()[rowDim];
-    first.set(arith::SelectOp::create(builder, op.getLoc(), isAll, first.get(),
-                                      behind));
-  }
-  op.getRowsMutable().clear();
-  op.getColumnsMutable().clear();
-  op.setPadded(true);
-  return true;
 }
 
 /// Where the stage of a fetch is acquired. Threads that copy what they load
