@@ -24,6 +24,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Remarks.h"
 #include "mlir/IR/Threading.h"
+#include "llvm/ADT/StringExtras.h"
 
 namespace mlir::fa {
 #define GEN_PASS_DEF_FAKERNELSTOBINARYPASS
@@ -186,26 +187,34 @@ private:
     return devices;
   }
 
+  /// The kernels of a text, for messages: "kernel 'a'", "kernels 'a', 'b'".
+  static std::string listKernels(ModuleOp module) {
+    SmallVector<std::string> names;
+    for (LLVM::LLVMFuncOp kernel : findKernels(module))
+      names.push_back(("'" + kernel.getSymName() + "'").str());
+    return (names.size() == 1 ? "kernel " : "kernels ") +
+           llvm::join(names, ", ");
+  }
+
   /// Says so where a text, or the assembler's highest level, is not what was
   /// taken as it is.
-  void remarkLevel(ArrayRef<DeviceCode> devices) {
+  void remarkLevel(MutableArrayRef<DeviceCode> devices) {
     auto options = [](StringRef name) {
       return remark::RemarkOpts::name(name).category("fagpu-kernels-to-binary");
     };
-    auto drops = [](const DeviceCode &device) {
-      return device.code.dropsScheduleBarriers;
-    };
-    if (llvm::any_of(devices, drops))
-      remark::analysis(getOperation().getLoc(), options("ScheduleBarriers"))
-          << "ptxas waits for products over schedule barriers; the code is "
-             "that of the text without them";
-    for (const DeviceCode &device : devices)
+    for (DeviceCode &device : devices) {
+      std::string kernels = listKernels(*device.module);
+      if (device.code.dropsScheduleBarriers)
+        remark::analysis(device.module->getLoc(), options("ScheduleBarriers"))
+            << (kernels + ": ptxas waits for products over schedule barriers; "
+                          "the code is that of the text without them");
       if (const AssembledImage &image = device.code.image; image.level1)
-        remark::analysis(getOperation().getLoc(), options("AssemblerLevel"))
-            << ("ptxas -O3 spills " + std::to_string(image.highest.spills) +
-                " bytes a thread and -O1 " +
-                std::to_string(image.level1->spills) +
+        remark::analysis(device.module->getLoc(), options("AssemblerLevel"))
+            << (kernels + ": ptxas -O3 spills " +
+                std::to_string(image.highest.spills) + " bytes a thread and " +
+                "-O1 " + std::to_string(image.level1->spills) +
                 "; the code is that of -O" + std::to_string(device.level));
+    }
   }
 
   LogicalResult checkReport(DeviceCode &device) {
@@ -217,6 +226,7 @@ private:
       InFlightDiagnostic diagnostic =
           failOnSpill ? module->emitError() : module->emitWarning();
       diagnostic << "ptxas does not do what the kernel says: "
+                 << listKernels(*device.module) << ": "
                  << report.lostPerformance.front();
     }
     for (LLVM::LLVMFuncOp kernel : findKernels(*device.module)) {
@@ -225,11 +235,11 @@ private:
         continue;
       slower = true;
       InFlightDiagnostic diagnostic =
-          failOnSpill ? kernel.emitOpError() : kernel.emitWarning();
-      diagnostic << "spills " << resources.spillStores
-                 << " bytes of stores and " << resources.spillLoads
-                 << " bytes of loads a thread, at " << resources.registers
-                 << " registers";
+          failOnSpill ? kernel.emitError() : kernel.emitWarning();
+      diagnostic << "kernel '" << kernel.getSymName() << "' spills "
+                 << resources.spillStores << " bytes of stores and "
+                 << resources.spillLoads << " bytes of loads a thread, at "
+                 << resources.registers << " registers";
     }
     return failure(slower && failOnSpill);
   }

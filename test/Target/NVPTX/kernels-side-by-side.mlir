@@ -45,11 +45,11 @@
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=LEVEL
 // RUN: grep -c -e -O3 %t.runs | FileCheck %s --check-prefix=HIGHEST
 // RUN: grep -c -e -O1 %t.runs | FileCheck %s --check-prefix=OTHER
-// LEVEL: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 8; the code is that of -O1
-// LEVEL: warning: spills 4 bytes of stores and 4 bytes of loads a thread
+// LEVEL: remark: {{.*}}kernel 'second': ptxas -O3 spills 28 bytes a thread and -O1 8; the code is that of -O1
+// LEVEL: warning: kernel 'second' spills 4 bytes of stores and 4 bytes of loads a thread
 // LEVEL: gpu.binary @kernels_0
 // LEVEL: gpu.binary @kernels_1 {{.*}}assembler_level = 1 : i64
-// SPILL: warning: spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
+// SPILL: warning: kernel 'second' spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
 // SPILL-NOT: warning
 // SPILL: gpu.binary @kernels_0 {{.*}}bin = "
 // SPILL-NOT: spill_stores = 12

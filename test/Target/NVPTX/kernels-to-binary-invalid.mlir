@@ -28,10 +28,10 @@
 // FAILED: error: '{{.*}}ptxas' failed for sm_90a: line 1; syntax
 
 // RUN: env FA_PTXAS=%t/ptxas FAKE_PTXAS_OUTPUT="ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized" not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary="format=cubin fail-on-spill" 2>&1 | FileCheck %s --check-prefix=LOST
-// LOST: error: ptxas does not do what the kernel says: ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async
+// LOST: error: ptxas does not do what the kernel says: kernel 'kernel': ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async
 
 // RUN: env FA_PTXAS=%t/ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'kernel' for 'sm_90a'\n    0 bytes stack frame, 4 bytes spill stores, 8 bytes spill loads\n Used 168 registers, used 1 barriers" not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary="format=cubin fail-on-spill" 2>&1 | FileCheck %s --check-prefix=SPILL
-// SPILL: error: 'llvm.func' op spills 4 bytes of stores and 8 bytes of loads a thread, at 168 registers
+// SPILL: error: kernel 'kernel' spills 4 bytes of stores and 8 bytes of loads a thread, at 168 registers
 
 // RUN: not fa-opt %t/select.mlir --fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=SELECT
 // SELECT: error: no PTX: Cannot select: intrinsic %llvm.nvvm.fence.mbarrier_init.release.cluster

@@ -30,6 +30,13 @@
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=HIGHEST
 // RUN: env FA_PTXAS=%t.ptxas fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=NOREMARK
 
+// Kernels of one text have one level.
+// RUN: sed -n '/^llvm.func @copy/,/^}/p' %s | sed 's/@copy/@again/' > %t.again.mlir
+// RUN: cat %s %t.again.mlir > %t.two.mlir
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   fa-opt %t.two.mlir --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=TWO
+// TWO: remark: {{.*}}kernels 'copy', 'again': ptxas -O3 spills 28 bytes a thread and -O1 28; the code is that of -O3
+
 // CHECK-LABEL: module
 // CHECK-NOT: llvm.func
 // CHECK: gpu.binary @kernels [#gpu.object<#nvvm.target<O = 3, chip = "sm_80", features = "+ptx80">
@@ -46,14 +53,14 @@
 // VERSION-SAME: .version 7.8\0A.target sm_90
 // OLD: chip = "sm_80", features = "+ptx78"
 
-// SPILL: warning: spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
-// WAITS: warning: ptxas does not do what the kernel says: ptxas info : (C7517) warpgroup.wait is injected
+// SPILL: warning: kernel 'copy' spills 12 bytes of stores and 16 bytes of loads a thread, at 255 registers
+// WAITS: warning: ptxas does not do what the kernel says: kernel 'copy': ptxas info : (C7517) warpgroup.wait is injected
 // WAITS: bin = "
-// LEVEL: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 0; the code is that of -O1
+// LEVEL: remark: {{.*}}kernel 'copy': ptxas -O3 spills 28 bytes a thread and -O1 0; the code is that of -O1
 // LEVEL-NOT: warning
 // LEVEL: assembler_level = 1 : i64
 // LEVEL-SAME: registers = 200 : i64, spill_loads = 0 : i64, spill_stores = 0 : i64
-// HIGHEST: remark: {{.*}}ptxas -O3 spills 28 bytes a thread and -O1 28; the code is that of -O3
+// HIGHEST: remark: {{.*}}kernel 'copy': ptxas -O3 spills 28 bytes a thread and -O1 28; the code is that of -O3
 // HIGHEST: assembler_level = 3 : i64
 // NOREMARK-NOT: remark
 // NOREMARK: gpu.binary
