@@ -14,6 +14,7 @@
 
 #include "fa/Conversion/CPU/Passes.h"
 #include "fa/Support/MemoryWrites.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -52,9 +53,11 @@ private:
   OpFoldResult takeScale(linalg::ContractOp product, Operation *point);
 
   RewriterBase &rewriter;
-  /// What was copied last: by memory, factor, padded type, side of the product
-  /// (left and right operands lie in other orders) and block of the copy.
-  DenseMap<std::tuple<Value, void *, Type, unsigned, Block *>, Value> packed;
+  /// What was copied last: by memory, factor, padded type and rows, side of the
+  /// product (left and right operands lie in other orders) and block of the
+  /// copy.
+  DenseMap<std::tuple<Value, void *, Type, void *, unsigned, Block *>, Value>
+      packed;
 };
 } // namespace
 
@@ -64,7 +67,8 @@ static std::optional<Source> getSource(Value operand) {
     Value padding = pad.getConstantPaddingValue();
     auto isZero = [](OpFoldResult size) { return isConstantIntValue(size, 0); };
     bool isBehindRows = padding && matchPattern(padding, m_AnyZeroFloat()) &&
-                        pad.getResultType().hasStaticShape() &&
+                        pad.getResultType().getRank() == 2 &&
+                        !pad.getResultType().isDynamicDim(1) &&
                         llvm::all_of(pad.getMixedLowPad(), isZero) &&
                         isZero(pad.getMixedHighPad().back());
     if (!isBehindRows)
@@ -174,9 +178,13 @@ Value ProductPacker::copy(Value part, Value target, OpFoldResult factor) {
 
 Value ProductPacker::pack(Source source, OpFoldResult factor, unsigned side,
                           Operation *point) {
-  Value &known = packed[{source.read.getBuffer(), factor.getOpaqueValue(),
-                         source.pad ? source.pad.getResultType() : Type(), side,
-                         point->getBlock()}];
+  RankedTensorType type =
+      source.pad ? source.pad.getResultType() : RankedTensorType();
+  bool hasDynamicRows = type && type.isDynamicDim(0);
+  OpFoldResult missing =
+      hasDynamicRows ? source.pad.getMixedHighPad()[0] : OpFoldResult();
+  Value &known = packed[{source.read.getBuffer(), factor.getOpaqueValue(), type,
+                         missing.getOpaqueValue(), side, point->getBlock()}];
   if (known && !mayWriteMemoryBetween(known.getDefiningOp(), point,
                                       source.read.getBuffer()))
     return known;
@@ -191,8 +199,14 @@ Value ProductPacker::pack(Source source, OpFoldResult factor, unsigned side,
   Value copied = copy(part, target, factor);
   if (!source.pad)
     return known = copied;
-  SmallVector<OpFoldResult> padded = getAsIndexOpFoldResult(
-      rewriter.getContext(), source.pad.getResultType().getShape());
+  SmallVector<OpFoldResult> padded =
+      getAsIndexOpFoldResult(rewriter.getContext(), type.getShape());
+  if (hasDynamicRows) {
+    AffineExpr s0, s1;
+    bindSymbols(rewriter.getContext(), s0, s1);
+    padded[0] = affine::makeComposedFoldedAffineApply(rewriter, loc, s0 + s1,
+                                                      {sizes[0], missing});
+  }
   Value empty = tensor::EmptyOp::create(rewriter, loc, padded, f32);
   Value zero =
       arith::ConstantOp::create(rewriter, loc, rewriter.getF32FloatAttr(0.0f));
@@ -237,6 +251,11 @@ void ProductPacker::pack(linalg::ContractOp product) {
 namespace {
 struct PackProductsPass
     : public fa::impl::FAPackProductsBase<PackProductsPass> {
+  void getDependentDialects(DialectRegistry &registry) const override {
+    FAPackProductsBase::getDependentDialects(registry);
+    registry.insert<affine::AffineDialect>();
+  }
+
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::ContractOp> products;

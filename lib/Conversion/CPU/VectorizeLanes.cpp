@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaneBody.h"
+#include "LoopSizes.h"
 #include "fa/Conversion/CPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -347,6 +348,12 @@ void TileEmitter::emitLanes() {
   int64_t rest = isDynamic ? 0 : staticSizes[*laneLoop] % lanes;
   if (rest > 1 && rest % 8 == 1 && hasBF16(op))
     steps.push_back(rest - 1);
+  // What a known number of steps covers leaves none over for narrower tiles.
+  if (isDynamic && !transposes) {
+    int64_t divisor = getDivisor(sizes[*laneLoop]);
+    while (steps.size() > 1 && divisor % steps[steps.size() - 2] == 0)
+      steps.pop_back();
+  }
   emitStrips(*laneLoop, steps, [&](int64_t step) {
     vectors = step > lanes ? maxVectors : 1;
     width = std::min(step, lanes);

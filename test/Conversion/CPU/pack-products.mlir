@@ -165,3 +165,40 @@ func.func @constant_factor(%qm: memref<32x16xf32>, %km: memref<?x16xf32>, %n: in
   }
   return %whole, %last : tensor<32x8xf32>, tensor<32x?xf32>
 }
+
+// -----
+
+#a = affine_map<(i, j, e) -> (i, e)>
+#b = affine_map<(i, j, e) -> (j, e)>
+#c = affine_map<(i, j, e) -> (i, j)>
+
+// Rows up to a number that is known at run time are copied in front of the loop,
+// too.
+
+// CHECK-LABEL: func @dynamic_rows(
+// CHECK-SAME: %{{.+}}: memref<?x16xf32>, %{{.+}}: memref<?x16xf32>, %[[ALL:[a-z0-9]+]]: index
+// CHECK: %[[COPY:.+]] = linalg.copy
+// CHECK: %[[ROWS:.+]] = affine.apply #{{.+}}()[%{{.+}}, %[[ALL]], %{{.+}}]
+// CHECK: tensor.empty(%[[ROWS]]) : tensor<?x16xf32>
+// CHECK: %[[PACKED:.+]] = tensor.insert_slice %[[COPY]] into
+// CHECK: scf.for
+// CHECK: linalg.contract {{.+}} ins(%[[PACKED]],
+func.func @dynamic_rows(%qm: memref<?x16xf32>, %km: memref<?x16xf32>, %rows: index, %n: index, %start: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %have = memref.dim %qm, %c0 : memref<?x16xf32>
+  %missing = affine.apply affine_map<()[s0, s1] -> (s0 - s1)>()[%rows, %have]
+  %q = bufferization.to_tensor %qm restrict : memref<?x16xf32> to tensor<?x16xf32>
+  %padded = tensor.pad %q low[0, 0] high[%missing, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<?x16xf32> to tensor<?x16xf32>
+  %k = bufferization.to_tensor %km restrict : memref<?x16xf32> to tensor<?x16xf32>
+  %result = scf.for %x = %c0 to %n step %c1 iter_args(%before = %start) -> (tensor<?x?xf32>) {
+    %s = linalg.contract indexing_maps = [#a, #b, #c] {fa.config = #fa.config<query_block = 32, key_block = 8>}
+        ins(%padded, %k : tensor<?x16xf32>, tensor<?x16xf32>) outs(%before : tensor<?x?xf32>) -> tensor<?x?xf32>
+    scf.yield %s : tensor<?x?xf32>
+  }
+  return %result : tensor<?x?xf32>
+}

@@ -140,3 +140,42 @@ func.func @nine_of_f32(%a: memref<9xf32>, %b: memref<9xf32>) {
   linalg.copy {fa.register_tile = #fa.cpu<lanes = 16>} ins(%a : memref<9xf32>) outs(%b : memref<9xf32>)
   return
 }
+
+// Lanes that are known to be whole tiles have no rest, be their number the size
+// of a view; whole vectors have no single elements.
+
+// CHECK-LABEL: func @whole_tiles(
+// CHECK: scf.for
+// CHECK: vector.store {{.+}} : memref<?xf32>, vector<4xf32>
+// CHECK: vector.store {{.+}} : memref<?xf32>, vector<4xf32>
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @whole_tiles(%memory: memref<64xf32>, %count: index, %x: f32) {
+  %rows = affine.min affine_map<()[s0] -> (64, (s0 ceildiv 8) * 8)>()[%count]
+  %view = memref.reinterpret_cast %memory to offset: [0], sizes: [%rows], strides: [1] : memref<64xf32> to memref<?xf32>
+  linalg.fill ins(%x : f32) outs(%view : memref<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @whole_vectors(
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: vector.store {{.+}} : memref<?xf32>, vector<4xf32>
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @whole_vectors(%memory: memref<64xf32>, %count: index, %x: f32) {
+  %rows = affine.apply affine_map<()[s0] -> (s0 * 4)>()[%count]
+  %view = memref.reinterpret_cast %memory to offset: [0], sizes: [%rows], strides: [1] : memref<64xf32> to memref<?xf32>
+  linalg.fill ins(%x : f32) outs(%view : memref<?xf32>)
+  return
+}
+
+// CHECK-LABEL: func @parts_of_vectors(
+// CHECK-COUNT-3: scf.for
+// CHECK: vector<1xf32>
+func.func @parts_of_vectors(%memory: memref<64xf32>, %count: index, %x: f32) {
+  %rows = affine.min affine_map<()[s0] -> (64, s0 * 2)>()[%count]
+  %view = memref.reinterpret_cast %memory to offset: [0], sizes: [%rows], strides: [1] : memref<64xf32> to memref<?xf32>
+  linalg.fill ins(%x : f32) outs(%view : memref<?xf32>)
+  return
+}

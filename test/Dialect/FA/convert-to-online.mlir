@@ -3,6 +3,7 @@
 // CHECK-DAG: #[[$LEFT:.+]] = affine_map<()[s0, s1, s2] -> (s1 - s2, s0)>
 // CHECK-DAG: #[[$END:.+]] = affine_map<()[s0, s1, s2] -> (s2, s0 + s1)>
 // CHECK-DAG: #[[$POSITIVE:.+]] = affine_map<()[s0] -> (0, s0)>
+// CHECK-DAG: #[[$TILES:.+]] = affine_map<()[s0] -> (64, (s0 ceildiv 32) * 32)>
 
 // Keys end where those of the piece do, and the mask keeps the number of all.
 
@@ -112,5 +113,28 @@ func.func @whole(%q: memref<1x64x1x64xbf16>, %k: memref<1x?x1x64xbf16>, %i: inde
   fa.attention ins(%q, %k, %k : memref<1x64x1x64xbf16>, memref<1x?x1x64xbf16>, memref<1x?x1x64xbf16>)
       outs(%q : memref<1x64x1x64xbf16>) offsets(%c0, %c0, %i, %c0) extents(%keys, %keys) mask causal
       {config = #fa.config<query_block = 64, key_block = 128>}
+  return
+}
+
+#rows = affine_map<(d0)[s0] -> (64, s0 - d0)>
+
+// Of the last block a CPU computes the rows that there are, up to whole register
+// tiles. All of it is computed on other targets, and where it is no whole tiles.
+// CHECK-LABEL: func.func @last_block(
+// CHECK: %[[COUNT:.+]] = affine.min
+// CHECK: %[[ROWS:.+]] = affine.min #[[$TILES]]()[%[[COUNT]]]
+// CHECK: tensor.empty(%[[ROWS]]) : tensor<?x64xf32>
+// CHECK: fa.online_attention {{.*}} : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>)
+// CHECK: fa.online_attention {{.*}} : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>)
+func.func @last_block(%all: memref<1x?x1x64xf32>, %k: memref<1x?x1x64xf32>, %i: index, %n: index) {
+  %rows = affine.min #rows(%i)[%n]
+  %q = memref.subview %all[0, %i, 0, 0] [1, %rows, 1, 64] [1, 1, 1, 1]
+      : memref<1x?x1x64xf32> to memref<1x?x1x64xf32, strided<[?, 64, 64, 1], offset: ?>>
+  fa.attention ins(%q, %k, %k : memref<1x?x1x64xf32, strided<[?, 64, 64, 1], offset: ?>>, memref<1x?x1x64xf32>, memref<1x?x1x64xf32>)
+      outs(%q : memref<1x?x1x64xf32, strided<[?, 64, 64, 1], offset: ?>>)
+      {config = #fa.config<query_block = 64, key_block = 96, target = #fa.cpu<lanes = 16, register_rows = 12>>}
+  fa.attention ins(%q, %k, %k : memref<1x?x1x64xf32, strided<[?, 64, 64, 1], offset: ?>>, memref<1x?x1x64xf32>, memref<1x?x1x64xf32>)
+      outs(%q : memref<1x?x1x64xf32, strided<[?, 64, 64, 1], offset: ?>>)
+      {config = #fa.config<query_block = 64, key_block = 96>}
   return
 }

@@ -77,8 +77,7 @@ func.func @gradients(%q: !few, %lse: !row, %m: !many) {
 !gradient = tensor<1x?x8x64xf32>
 !gradient_wide = tensor<1x?x8x512xf32>
 
-// Blocks of keys are computed whole. They divide common lengths, and are
-// smaller where a mask hides parts of them or rows are long.
+// Blocks of keys are smaller where a mask hides parts of them or rows are long.
 // CHECK-LABEL: func.func @keys_of_gradients(
 // AVX2: fa.attention_gradient {{.*}} #fa.config<query_block = 64, key_block = 128,
 // AVX2: fa.attention_gradient {{.*}} mask(

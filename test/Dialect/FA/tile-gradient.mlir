@@ -433,3 +433,45 @@ func.func @ordered(%q: !t, %o: !t, %lse: !row, %do: !t, %slopes: memref<4xf32>, 
       } {config = #of_queries, fa.gradient_keys = #of_keys}
   return
 }
+
+// -----
+
+!t = memref<2x?x8x64xf32>
+!row = memref<2x8x?xf32>
+!two = memref<2x256x8x64xf32>
+!two_rows = memref<2x8x256xf32>
+
+// Of the last block of keys a CPU computes those that there are, up to whole
+// register tiles: 96 keys are three tiles, not four. Blocks that are whole, or no
+// whole tiles, are static.
+// CHECK: #[[TILES:.+]] = affine_map<()[s0] -> (128, (s0 ceildiv 32) * 32)>
+// CHECK-LABEL: @last_block
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %[[J:.*]]) = (0, 0, 0) to (2, 8, %{{.*}}) step (1, 1, 128)
+// CHECK:   %[[COUNT:.*]] = affine.min #{{.*}}()[%[[J]], %{{.*}}]
+// CHECK:   %[[ROWS:.*]] = affine.min #[[TILES]]()[%[[COUNT]]]
+// CHECK:   tensor.empty(%[[ROWS]]) : tensor<?x64xf32>
+// CHECK:   fa.gradient_keys {{.*}} outs(key = %{{.*}} : tensor<?x64xf32>, value = %{{.*}} : tensor<?x64xf32>)
+func.func @last_block(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %dk: !t, %dv: !t) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(key = %dk : !t, value = %dv : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.cpu<lanes = 16, register_rows = 12>>}
+  return
+}
+
+// CHECK-LABEL: @parts_of_tiles
+// CHECK:   fa.gradient_keys {{.*}} outs(key = %{{.*}} : tensor<80x64xf32>, value = %{{.*}} : tensor<80x64xf32>)
+func.func @parts_of_tiles(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %dk: !t, %dv: !t) {
+  fa.attention_gradient ins(%q, %k, %v : !t, !t, !t) of(%o, %lse : !t, !row) gradients(%do : !t)
+      outs(key = %dk : !t, value = %dv : !t)
+      {config = #fa.config<query_block = 128, key_block = 80, target = #fa.cpu<lanes = 16, register_rows = 12>>}
+  return
+}
+
+// CHECK-LABEL: @whole_blocks
+// CHECK:   fa.gradient_keys {{.*}} outs(key = %{{.*}} : tensor<128x64xf32>, value = %{{.*}} : tensor<128x64xf32>)
+func.func @whole_blocks(%q: !two, %k: !two, %v: !two, %o: !two, %lse: !two_rows, %do: !two, %dk: !two, %dv: !two) {
+  fa.attention_gradient ins(%q, %k, %v : !two, !two, !two) of(%o, %lse : !two, !two_rows) gradients(%do : !two)
+      outs(key = %dk : !two, value = %dv : !two)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.cpu<lanes = 16, register_rows = 12>>}
+  return
+}

@@ -9,6 +9,7 @@
 #map4 = affine_map<()[s0, s1] -> (8, s0 - s1)>
 #map5 = affine_map<()[s0] -> (s0 floordiv 4)>
 #map6 = affine_map<()[s0, s1] -> (s0 + s1)>
+#map7 = affine_map<()[s0] -> (8, (s0 ceildiv 8) * 8)>
 module {
   memref.global "private" constant @__constant_3x5xi32 : memref<3x5xi32> = dense<[[7, 2, 11, 0, 5], [9, 3, -1, -1, -1], [1, -1, -1, -1, -1]]> {alignment = 64 : i64}
   memref.global "private" constant @__constant_3xi32 : memref<3xi32> = dense<[70, 17, 4]> {alignment = 64 : i64}
@@ -134,23 +135,23 @@ module {
     scf.forall (%arg10) in (32) {
       %4 = arith.divui %arg10, %c8 : index
       %5:2 = scf.while (%arg11 = %c0, %arg12 = %c3) : (index, index) -> (index, index) {
-        %79 = arith.subi %arg12, %arg11 : index
-        %80 = arith.cmpi sgt, %79, %c1 : index
-        scf.condition(%80) %arg11, %arg12 : index, index
+        %80 = arith.subi %arg12, %arg11 : index
+        %81 = arith.cmpi sgt, %80, %c1 : index
+        scf.condition(%81) %arg11, %arg12 : index, index
       } do {
       ^bb0(%arg11: index, %arg12: index):
-        %79 = arith.addi %arg11, %arg12 : index
-        %80 = arith.divui %79, %c2 : index
-        %81 = memref.load %0[%80] : memref<4xi32>
-        %82 = arith.index_cast %81 : i32 to index
-        %83 = arith.minsi %82, %c8 : index
-        %84 = arith.maxsi %83, %c0 : index
-        %85 = arith.divui %84, %c8 : index
-        %86 = arith.addi %85, %80 : index
-        %87 = arith.cmpi slt, %4, %86 : index
-        %88 = arith.select %87, %arg11, %80 : index
-        %89 = arith.select %87, %80, %arg12 : index
-        scf.yield %88, %89 : index, index
+        %80 = arith.addi %arg11, %arg12 : index
+        %81 = arith.divui %80, %c2 : index
+        %82 = memref.load %0[%81] : memref<4xi32>
+        %83 = arith.index_cast %82 : i32 to index
+        %84 = arith.minsi %83, %c8 : index
+        %85 = arith.maxsi %84, %c0 : index
+        %86 = arith.divui %85, %c8 : index
+        %87 = arith.addi %86, %81 : index
+        %88 = arith.cmpi slt, %4, %87 : index
+        %89 = arith.select %88, %arg11, %81 : index
+        %90 = arith.select %88, %81, %arg12 : index
+        scf.yield %89, %90 : index, index
       }
       %6 = memref.load %0[%5#0] : memref<4xi32>
       %7 = arith.index_cast %6 : i32 to index
@@ -195,11 +196,11 @@ module {
       %46 = arith.andi %44, %34 : i1
       %47 = arith.ceildivsi %45, %c16 : index
       %48 = scf.for %arg11 = %c0 to %47 step %c1 iter_args(%arg12 = %c1_i32) -> (i32) {
-        %79 = memref.load %2[%5#0, %arg11] : memref<3x5xi32>
-        %80 = arith.index_cast %79 : i32 to index
-        %81 = arith.cmpi ult, %80, %c12 : index
-        %82 = arith.select %81, %arg12, %c0_i32 : i32
-        scf.yield %82 : i32
+        %80 = memref.load %2[%5#0, %arg11] : memref<3x5xi32>
+        %81 = arith.index_cast %80 : i32 to index
+        %82 = arith.cmpi ult, %81, %c12 : index
+        %83 = arith.select %82, %arg12, %c0_i32 : i32
+        scf.yield %83 : i32
       }
       %49 = arith.cmpi ne, %48, %c0_i32 : i32
       %50 = arith.andi %46, %49 : i1
@@ -210,42 +211,43 @@ module {
       %54 = fa.paged_rows %arg8[%52] pages(%2[%5#0]) count(%51) {dims = #fa.dims<p, s, h, d>} : memref<12x16x2x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<3x5xi32> -> memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
       %55 = fa.paged_rows %arg9[%52] pages(%2[%5#0]) count(%51) {dims = #fa.dims<p, s, h, d>} : memref<12x16x2x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<3x5xi32> -> memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
       %subview_5 = memref.subview %expand_shape_4[0, %53, %27, 0] [1, %39, 1, 64] [1, 1, 1, 1] : memref<1x8x8x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
+      %56 = affine.min #map7()[%39]
       %dim = memref.dim %54, %c1 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-      %56 = affine.min #map3()[%dim, %51]
-      %57 = tensor.empty() : tensor<8x64xf32>
-      %58 = linalg.fill ins(%cst_1 : f32) outs(%57 : tensor<8x64xf32>) -> tensor<8x64xf32>
-      %59 = tensor.empty() : tensor<8xf32>
-      %60 = linalg.fill ins(%cst_0 : f32) outs(%59 : tensor<8xf32>) -> tensor<8xf32>
-      %61 = linalg.fill ins(%cst_1 : f32) outs(%59 : tensor<8xf32>) -> tensor<8xf32>
-      %62 = arith.minsi %dim, %56 : index
-      %63 = arith.cmpi sgt, %39, %c0 : index
-      %64 = arith.select %63, %62, %c0 : index
-      %65 = arith.addi %38, %51 : index
-      %66 = arith.subi %65, %37 : index
-      %67 = arith.addi %66, %c1 : index
-      %68 = arith.addi %38, %39 : index
-      %69 = arith.addi %68, %51 : index
-      %70 = arith.subi %69, %37 : index
-      %71 = arith.maxsi %70, %c0 : index
-      %72 = arith.minsi %71, %64 : index
-      %73 = arith.maxsi %67, %c0 : index
-      %74 = arith.minsi %73, %72 : index
-      %75 = arith.remui %74, %c128 : index
-      %76 = arith.subi %74, %75 : index
-      %77:3 = fa.key_ranges (%key, %count) = [full %c0 to %76, partial %76 to %72] step 128 iter_args(%arg11 = %58, %arg12 = %60, %arg13 = %61) -> (tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) {
+      %57 = affine.min #map3()[%dim, %51]
+      %58 = tensor.empty(%56) : tensor<?x64xf32>
+      %59 = linalg.fill ins(%cst_1 : f32) outs(%58 : tensor<?x64xf32>) -> tensor<?x64xf32>
+      %60 = tensor.empty(%56) : tensor<?xf32>
+      %61 = linalg.fill ins(%cst_0 : f32) outs(%60 : tensor<?xf32>) -> tensor<?xf32>
+      %62 = linalg.fill ins(%cst_1 : f32) outs(%60 : tensor<?xf32>) -> tensor<?xf32>
+      %63 = arith.minsi %dim, %57 : index
+      %64 = arith.cmpi sgt, %39, %c0 : index
+      %65 = arith.select %64, %63, %c0 : index
+      %66 = arith.addi %38, %51 : index
+      %67 = arith.subi %66, %37 : index
+      %68 = arith.addi %67, %c1 : index
+      %69 = arith.addi %38, %39 : index
+      %70 = arith.addi %69, %51 : index
+      %71 = arith.subi %70, %37 : index
+      %72 = arith.maxsi %71, %c0 : index
+      %73 = arith.minsi %72, %65 : index
+      %74 = arith.maxsi %68, %c0 : index
+      %75 = arith.minsi %74, %73 : index
+      %76 = arith.remui %75, %c128 : index
+      %77 = arith.subi %75, %76 : index
+      %78:3 = fa.key_ranges (%key, %count) = [full %c0 to %77, partial %77 to %73] step 128 iter_args(%arg11 = %59, %arg12 = %61, %arg13 = %62) -> (tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>) {
         %subview_6 = memref.subview %54[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
         %subview_7 = memref.subview %55[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %79:3 = fa.online_attention ins(%subview, %subview_6, %subview_7 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg11, %arg12, %arg13 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) offsets(%5#0, %27, %38, %key) extents(%37, %56) mask(%batch, %head, %query, %key_8) captures(%capture = %51 : index) {
-          %80 = fa.query_length : index
-          %81 = arith.subi %capture, %80 : index
-          %82 = arith.addi %query, %81 : index
-          %83 = arith.cmpi sle, %key_8, %82 : index
-          fa.yield %83 : i1
+        %80:3 = fa.online_attention ins(%subview, %subview_6, %subview_7 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg11, %arg12, %arg13 : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>) offsets(%5#0, %27, %38, %key) extents(%37, %57) mask(%batch, %head, %query, %key_8) captures(%capture = %51 : index) {
+          %81 = fa.query_length : index
+          %82 = arith.subi %capture, %81 : index
+          %83 = arith.addi %query, %82 : index
+          %84 = arith.cmpi sle, %key_8, %83 : index
+          fa.yield %84 : i1
         } {config = #fa.config<query_block = 8, key_block = 128, target = #fa.cpu<register_vectors = 1>>}
-        fa.yield %79#0, %79#1, %79#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>
+        fa.yield %80#0, %80#1, %80#2 : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
       }
-      %78 = arith.select %50, %cst_0, %cst : f32
-      fa.finalize ins(%77#0, %77#1, %77#2 : tensor<8x64xf32>, tensor<8xf32>, tensor<8xf32>) outs(%subview_5 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) sink(%78 : f32)
+      %79 = arith.select %50, %cst_0, %cst : f32
+      fa.finalize ins(%78#0, %78#1, %78#2 : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>) outs(%subview_5 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) sink(%79 : f32)
     }
     return
   }

@@ -6,6 +6,7 @@
 #map1 = affine_map<()[s0, s1] -> (64, s0 - s1)>
 #map2 = affine_map<()[s0] -> (s0 floordiv 4)>
 #map3 = affine_map<()[s0, s1] -> (s0 + s1)>
+#map4 = affine_map<()[s0] -> (64, (s0 ceildiv 16) * 16)>
 module {
   memref.global "private" constant @__constant_4xi32 : memref<4xi32> = dense<[0, 100, 117, 200]> {alignment = 64 : i64}
   func.func @packed(%arg0: memref<200x8x64xbf16, strided<[?, ?, 1], offset: ?>>, %arg1: memref<200x2x64xbf16, strided<[?, ?, 1], offset: ?>>, %arg2: memref<200x2x64xbf16, strided<[?, ?, 1], offset: ?>>, %arg3: memref<200x8x64xbf16, strided<[?, ?, 1], offset: ?>>, %arg4: memref<8x200xf32, strided<[?, 1], offset: ?>>) {
@@ -31,23 +32,23 @@ module {
     scf.forall (%arg5) in (48) {
       %1 = arith.divui %arg5, %c8 : index
       %2:2 = scf.while (%arg6 = %c0, %arg7 = %c3) : (index, index) -> (index, index) {
-        %60 = arith.subi %arg7, %arg6 : index
-        %61 = arith.cmpi sgt, %60, %c1 : index
-        scf.condition(%61) %arg6, %arg7 : index, index
+        %61 = arith.subi %arg7, %arg6 : index
+        %62 = arith.cmpi sgt, %61, %c1 : index
+        scf.condition(%62) %arg6, %arg7 : index, index
       } do {
       ^bb0(%arg6: index, %arg7: index):
-        %60 = arith.addi %arg6, %arg7 : index
-        %61 = arith.divui %60, %c2 : index
-        %62 = memref.load %0[%61] : memref<4xi32>
-        %63 = arith.index_cast %62 : i32 to index
-        %64 = arith.minsi %63, %c200 : index
-        %65 = arith.maxsi %64, %c0 : index
-        %66 = arith.divui %65, %c64 : index
-        %67 = arith.addi %66, %61 : index
-        %68 = arith.cmpi slt, %1, %67 : index
-        %69 = arith.select %68, %arg6, %61 : index
-        %70 = arith.select %68, %61, %arg7 : index
-        scf.yield %69, %70 : index, index
+        %61 = arith.addi %arg6, %arg7 : index
+        %62 = arith.divui %61, %c2 : index
+        %63 = memref.load %0[%62] : memref<4xi32>
+        %64 = arith.index_cast %63 : i32 to index
+        %65 = arith.minsi %64, %c200 : index
+        %66 = arith.maxsi %65, %c0 : index
+        %67 = arith.divui %66, %c64 : index
+        %68 = arith.addi %67, %62 : index
+        %69 = arith.cmpi slt, %1, %68 : index
+        %70 = arith.select %69, %arg6, %62 : index
+        %71 = arith.select %69, %62, %arg7 : index
+        scf.yield %70, %71 : index, index
       }
       %3 = memref.load %0[%2#0] : memref<4xi32>
       %4 = arith.index_cast %3 : i32 to index
@@ -90,40 +91,41 @@ module {
       %subview_7 = memref.subview %expand_shape_4[0, %32, %37, 0] [1, %34, 1, 64] [1, 1, 1, 1] : memref<1x200x2x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
       %subview_8 = memref.subview %expand_shape_2[0, %38, %24, 0] [1, %36, 1, 64] [1, 1, 1, 1] : memref<1x200x8x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
       %subview_9 = memref.subview %expand_shape_5[0, %24, %38] [1, 1, %36] [1, 1, 1] : memref<1x8x200xf32, strided<[?, ?, 1], offset: ?>> to memref<1x1x?xf32, strided<[?, ?, 1], offset: ?>>
-      %39 = tensor.empty() : tensor<64x64xf32>
-      %40 = linalg.fill ins(%cst_1 : f32) outs(%39 : tensor<64x64xf32>) -> tensor<64x64xf32>
-      %41 = tensor.empty() : tensor<64xf32>
-      %42 = linalg.fill ins(%cst_0 : f32) outs(%41 : tensor<64xf32>) -> tensor<64xf32>
-      %43 = linalg.fill ins(%cst_1 : f32) outs(%41 : tensor<64xf32>) -> tensor<64xf32>
-      %44 = arith.cmpi sgt, %36, %c0 : index
-      %45 = arith.select %44, %34, %c0 : index
-      %46 = arith.addi %35, %34 : index
-      %47 = arith.subi %46, %34 : index
-      %48 = arith.addi %47, %c1 : index
-      %49 = arith.addi %35, %36 : index
-      %50 = arith.addi %49, %34 : index
-      %51 = arith.subi %50, %34 : index
-      %52 = arith.maxsi %51, %c0 : index
-      %53 = arith.minsi %52, %45 : index
-      %54 = arith.maxsi %48, %c0 : index
-      %55 = arith.minsi %54, %53 : index
-      %56 = arith.remui %55, %c128 : index
-      %57 = arith.subi %55, %56 : index
-      %58:3 = fa.key_ranges (%key, %count) = [full %c0 to %57, partial %57 to %53] step 128 iter_args(%arg6 = %40, %arg7 = %42, %arg8 = %43) -> (tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) {
+      %39 = affine.min #map4()[%36]
+      %40 = tensor.empty(%39) : tensor<?x64xf32>
+      %41 = linalg.fill ins(%cst_1 : f32) outs(%40 : tensor<?x64xf32>) -> tensor<?x64xf32>
+      %42 = tensor.empty(%39) : tensor<?xf32>
+      %43 = linalg.fill ins(%cst_0 : f32) outs(%42 : tensor<?xf32>) -> tensor<?xf32>
+      %44 = linalg.fill ins(%cst_1 : f32) outs(%42 : tensor<?xf32>) -> tensor<?xf32>
+      %45 = arith.cmpi sgt, %36, %c0 : index
+      %46 = arith.select %45, %34, %c0 : index
+      %47 = arith.addi %35, %34 : index
+      %48 = arith.subi %47, %34 : index
+      %49 = arith.addi %48, %c1 : index
+      %50 = arith.addi %35, %36 : index
+      %51 = arith.addi %50, %34 : index
+      %52 = arith.subi %51, %34 : index
+      %53 = arith.maxsi %52, %c0 : index
+      %54 = arith.minsi %53, %46 : index
+      %55 = arith.maxsi %49, %c0 : index
+      %56 = arith.minsi %55, %54 : index
+      %57 = arith.remui %56, %c128 : index
+      %58 = arith.subi %56, %57 : index
+      %59:3 = fa.key_ranges (%key, %count) = [full %c0 to %58, partial %58 to %54] step 128 iter_args(%arg6 = %41, %arg7 = %43, %arg8 = %44) -> (tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>) {
         %subview_10 = memref.subview %subview_6[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
         %subview_11 = memref.subview %subview_7[0, %key, 0, 0] [1, %count, 1, 64] [1, 1, 1, 1] : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>> to memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>
-        %60:3 = fa.online_attention ins(%subview, %subview_10, %subview_11 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg6, %arg7, %arg8 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) offsets(%2#0, %24, %35, %key) extents(%34, %34) mask(%batch, %head, %query, %key_12) {
-          %61 = fa.key_length : index
-          %62 = fa.query_length : index
-          %63 = arith.subi %61, %62 : index
-          %64 = arith.addi %query, %63 : index
-          %65 = arith.cmpi sle, %key_12, %64 : index
-          fa.yield %65 : i1
+        %61:3 = fa.online_attention ins(%subview, %subview_10, %subview_11 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>) outs(%arg6, %arg7, %arg8 : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>) offsets(%2#0, %24, %35, %key) extents(%34, %34) mask(%batch, %head, %query, %key_12) {
+          %62 = fa.key_length : index
+          %63 = fa.query_length : index
+          %64 = arith.subi %62, %63 : index
+          %65 = arith.addi %query, %64 : index
+          %66 = arith.cmpi sle, %key_12, %65 : index
+          fa.yield %66 : i1
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>>}
-        fa.yield %60#0, %60#1, %60#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>
+        fa.yield %61#0, %61#1, %61#2 : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>
       }
-      %59 = arith.select %31, %cst_0, %cst : f32
-      fa.finalize ins(%58#0, %58#1, %58#2 : tensor<64x64xf32>, tensor<64xf32>, tensor<64xf32>) outs(%subview_8, %subview_9 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x?xf32, strided<[?, ?, 1], offset: ?>>) sink(%59 : f32)
+      %60 = arith.select %31, %cst_0, %cst : f32
+      fa.finalize ins(%59#0, %59#1, %59#2 : tensor<?x64xf32>, tensor<?xf32>, tensor<?xf32>) outs(%subview_8, %subview_9 : memref<1x?x1x64xbf16, strided<[?, ?, ?, 1], offset: ?>>, memref<1x1x?xf32, strided<[?, ?, 1], offset: ?>>) sink(%60 : f32)
     }
     return
   }

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Bounds.h"
+#include "ComputedRows.h"
 #include "Lengths.h"
 #include "Sinks.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
@@ -163,11 +164,11 @@ FinalizeOp OnlineConverter::convert() {
                                     op.getExtents()[1])};
 
   // The state holds a row for each row of the tile, valid or not.
-  OpFoldResult stateRows =
-      op.getConfigAttr() ? OpFoldResult(rewriter.getIndexAttr(
-                               op.getConfigAttr().getQueryBlock()))
-                         : getMixedSize(rewriter, loc, op.getQuery(),
+  OpFoldResult stateRows = getMixedSize(rewriter, loc, op.getQuery(),
                                         op.getQueryOrder(), DimKind::Sequence);
+  if (ConfigAttr config = op.getConfigAttr())
+    stateRows = countComputedRows(rewriter, loc, config, config.getQueryBlock(),
+                                  stateRows);
   OpFoldResult headDim = getMixedSize(rewriter, loc, op.getValue(),
                                       op.getValueOrder(), DimKind::HeadDim);
   Value query = op.getQuery(), key = op.getKey(), value = op.getValue();

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DecomposeGradient.h"
+#include "ComputedRows.h"
 #include "PairTensors.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -258,7 +259,7 @@ static SmallVector<Value> decompose(OpBuilder &builder, GradientKeysOp step) {
   Value state = step.getKeyAccumulator() ? step.getKeyAccumulator()
                                          : step.getValueAccumulator();
   PairTensors pairs(builder, step, step.getConfigAttr(), /*rowsAreKeys=*/true,
-                    getMixedSize(builder, loc, state, 0));
+                    getStateRows(builder, loc, state));
   StepOperands operands;
   operands.key = pairs.loadRows(step.getKey(), step.getKeyOrder());
   operands.value = pairs.loadRows(step.getValue(), step.getValueOrder());

@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ComputedRows.h"
 #include "DecomposeGradient.h"
 #include "Lengths.h"
 #include "PairTensors.h"
@@ -74,6 +75,7 @@ static SmallVector<Value> decompose(OpBuilder &builder,
       step.getDpsInits(), [&](Value value) { return block.loadState(value); });
   Value accumulator = state[0], maximum = state[1], oldSum = state[2];
   SmallVector<OpFoldResult> stateSizes = block.getSizes(accumulator);
+  stateSizes[0] = getStateRows(builder, loc, step.getDpsInits()[0]);
   PairTensors pairs(builder, step, step.getConfigAttr(), /*rowsAreKeys=*/false,
                     stateSizes[0]);
   ArrayRef<OpFoldResult> sizes = pairs.getSizes();

@@ -142,8 +142,9 @@ Value GradientTiler::sliceNumbers(Value numbers, const BatchItem &item,
                    add(item.firstNumber, first), count);
 }
 
-Value GradientTiler::createZeros(int64_t rows, Value operand, DimsAttr order) {
-  SmallVector<OpFoldResult> sizes = {rewriter.getIndexAttr(rows),
+Value GradientTiler::createZeros(OpFoldResult rows, Value operand,
+                                 DimsAttr order) {
+  SmallVector<OpFoldResult> sizes = {rows,
                                      size(operand, order, DimKind::HeadDim)};
   Value empty =
       tensor::EmptyOp::create(rewriter, loc, sizes, rewriter.getF32Type());

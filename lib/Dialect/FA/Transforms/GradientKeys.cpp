@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ComputedRows.h"
 #include "GradientTiler.h"
 #include "fa/Dialect/FA/IR/SameHeads.h"
 #include "fa/Dialect/FA/Transforms/Transforms.h"
@@ -72,10 +73,12 @@ void GradientTiler::addKeyBlock(const KeyGradients &gradients,
   if (gradients.captures.isOrdered && !gradients.captures.sums.empty())
     keyBlock.number = getOrdinal(item, firstKey, block);
   SmallVector<Value> state;
+  OpFoldResult rows =
+      countComputedRows(rewriter, loc, keysConfig, block, keyBlock.count);
   if (gradients.key)
-    state.push_back(createZeros(block, op.getKey(), op.getKeyOrder()));
+    state.push_back(createZeros(rows, op.getKey(), op.getKeyOrder()));
   if (gradients.value)
-    state.push_back(createZeros(block, op.getValue(), op.getValueOrder()));
+    state.push_back(createZeros(rows, op.getValue(), op.getValueOrder()));
   Value zero = toValue(rewriter.getIndexAttr(0));
   if (isEqualConstantIntOrValue(heads, keyHeads)) {
     auto step = createKeysStep(gradients, item, keyHead, zero, keyHead,

@@ -41,7 +41,8 @@ void GradientTiler::tileQueries(const CaptureGroup &captures,
              {item.batch, head, getOrdinal(item, firstQuery, block)});
          Value state;
          if (withQueries)
-           state = createZeros(block, op.getQuery(), op.getQueryOrder());
+           state = createZeros(rewriter.getIndexAttr(block), op.getQuery(),
+                               op.getQueryOrder());
          auto step = GradientQueriesOp::create(
              rewriter, loc, state ? TypeRange(state.getType()) : TypeRange(),
              ofQueries(op.getQuery(), op.getQueryOrder()),

@@ -190,7 +190,7 @@ private:
                   OpFoldResult first, OpFoldResult count);
   Value sliceNumbers(Value numbers, const BatchItem &item, Value head,
                      OpFoldResult first, OpFoldResult count);
-  Value createZeros(int64_t rows, Value operand, DimsAttr order);
+  Value createZeros(OpFoldResult rows, Value operand, DimsAttr order);
   Value getScale();
   SmallVector<Value> getOffsets(Value batch, Value head, OpFoldResult query,
                                 OpFoldResult key);

@@ -43,9 +43,12 @@ PairTensors::PairTensors(OpBuilder &builder, AttentionLikeOpInterface step,
 Value PairTensors::loadInFront(Value operand, function_ref<Value()> load) {
   OpBuilder::InsertionGuard guard(block.builder);
   Operation *point = step;
+  auto isKnownBefore = [&](Value value) {
+    return !value ||
+           !point->getParentRegion()->isAncestor(value.getParentRegion());
+  };
   while (isa<BlockRangesOpInterface, scf::ForOp>(point->getParentOp()) &&
-         isa<Attribute>(sizes[0]) &&
-         !point->getParentRegion()->isAncestor(operand.getParentRegion()) &&
+         isKnownBefore(dyn_cast<Value>(sizes[0])) && isKnownBefore(operand) &&
          !mayWriteMemory(point->getParentOp(), operand))
     point = point->getParentOp();
   block.builder.setInsertionPoint(point);
