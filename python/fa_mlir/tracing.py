@@ -25,6 +25,7 @@ from typing import Any
 import torch
 from torch._decomp import get_decompositions
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch.fx.experimental import _config as shapes_config
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
@@ -135,7 +136,8 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
 
     decompositions: Any = get_decompositions(_DECOMPOSED)
     # Sizes that are the same now may differ later: each is a symbol of its own.
-    with _lock, torch.inference_mode(False), torch.no_grad(), shapes_config.patch(use_duck_shape=False):
+    with (_lock, torch.inference_mode(False), torch.no_grad(), shapes_config.patch(use_duck_shape=False),
+          temporarily_clear_interpreter_stack()):
         # Sizes of 2 and more are symbols; the values of these are not.
         examples = [torch.zeros((), dtype=torch.int64) for _ in "bhij"]
         if name == "score":
