@@ -205,23 +205,28 @@ FailureOr<Object> ManifestBuilder::describeLaunch(fagpu::LaunchOp launch) {
   return description;
 }
 
-/// The files of the images. Where each kernel has machine code of its own, also
-/// how long that is: in memory the images follow each other.
+/// The files of the images, where they have any. Where each kernel has machine
+/// code of its own, also how long that is: in memory the images follow each
+/// other.
 Object ManifestBuilder::describeImages() const {
   Object images;
   if (!ptxFile.empty())
     images["ptx"] = ptxFile.str();
-  if (cubins.empty() || cubins.front().file.empty())
+  if (cubins.empty())
     return images;
   if (cubins.front().kernel.empty()) {
-    images["cubin"] = cubins.front().file;
+    if (!cubins.front().file.empty())
+      images["cubin"] = cubins.front().file;
     return images;
   }
   Array list;
-  for (const CubinImage &image : cubins)
-    list.push_back(Object{{"kernel", image.kernel},
-                          {"file", image.file},
-                          {"bytes", int64_t(image.bytes.size())}});
+  for (const CubinImage &image : cubins) {
+    Object listed{{"kernel", image.kernel},
+                  {"bytes", int64_t(image.bytes.size())}};
+    if (!image.file.empty())
+      listed["file"] = image.file;
+    list.push_back(std::move(listed));
+  }
   images["cubin"] = std::move(list);
   return images;
 }

@@ -15,9 +15,6 @@
 #include "RuntimeTest.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace mlir::fa::runtime;
 
@@ -47,15 +44,6 @@ protected:
     size_t at = manifest.find(from);
     EXPECT_NE(at, std::string::npos) << from;
     return manifest.replace(at, from.size(), to);
-  }
-
-  /// An executable script in the working folder, as an assembler.
-  static std::string writeScript(const std::string &body) {
-    std::string path =
-        ::testing::TempDir() + "fa-ptxas-" + std::to_string(getpid()) + ".sh";
-    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
-    chmod(path.c_str(), 0700);
-    return path;
   }
 };
 } // namespace

@@ -14,7 +14,9 @@
 
 #include "fa/Runtime/CUDA/Manifest.h"
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 
 using namespace mlir::fa::runtime;
 
@@ -72,6 +74,54 @@ TEST_F(ImagesTest, MayBeOneOfAll) {
   EXPECT_EQ(fakeGetCalls("cuModuleLoadDataEx"), 1);
 }
 
+// Of one text `fills` spills less by -O1 and `reads` by -O3.
+TEST_F(ImagesTest, AreOfTheirOwnLevelOfPtxas) {
+  create();
+  ASSERT_EQ(load(makeManifest("\"both.cubin\"", 1), "", "fake PTX"), FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+  std::string log = ::testing::TempDir() + "fa-ptxas-runs-" +
+                    std::to_string(getpid()),
+              script = writeScript(
+                  "say() { echo \"Compiling entry function '$1' for\"\n"
+                  "  echo \"  8 bytes stack frame, $2 bytes spill stores, 0 "
+                  "bytes spill loads\"; }\n"
+                  "echo >>" +
+                  log +
+                  "\n"
+                  "case \"$*\" in\n"
+                  "*-O1*) say fills 0; say reads 40\n"
+                  "  echo 'fake-kernel: fills 256 0 4' >\"$4\";;\n"
+                  "*) say fills 60; say reads 16\n"
+                  "  echo 'fake-kernel: reads 128 0 8 8' >\"$4\";;\n"
+                  "esac");
+  setenv("FA_PTXAS", script.c_str(), /*overwrite=*/1);
+  expectBothLaunched();
+  EXPECT_EQ(call(), FA_SUCCESS);
+  EXPECT_EQ(fakeGetCalls("cuModuleLoadDataEx"), 2);
+  // Each level ran once.
+  std::ifstream runs(log);
+  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(runs), {}, '\n'), 2);
+  setenv("FA_PTXAS", "none", /*overwrite=*/1);
+  unlink(script.c_str());
+  unlink(log.c_str());
+}
+
+// Without files they have lengths alone.
+TEST_F(ImagesTest, MayHaveNoFiles) {
+  create();
+  std::string inMemory = makeManifest(
+      R"([{"kernel": "fills", "bytes": 27}, {"kernel": "reads", "bytes": 29}])");
+  ASSERT_EQ(load(inMemory, (fills + reads).str()), FA_SUCCESS)
+      << faRuntimeGetErrorMessage();
+  expectBothLaunched();
+  std::string path = ::testing::TempDir() + "fa-in-memory.json";
+  std::ofstream(path) << inMemory;
+  expectError(faKernelLoad(runtime, path.c_str(), &kernel), FA_INVALID_MANIFEST,
+              path + ": manifest field images.cubin: expected the file name of "
+                     "the cubin of 'fills'");
+  unlink(path.c_str());
+}
+
 TEST_F(ImagesTest, AreNeitherCutNorTooLong) {
   create();
   std::string both = (fills + reads).str();
@@ -114,8 +164,8 @@ TEST_F(ImagesTest, MustBeThereForEachKernel) {
       {R"([{"kernel": "fills", "file": "f", "bytes": 0}])",
        "images.cubin[0].bytes: expected an integer from 1 to "
        "9223372036854775807, got 0"},
-      {R"([{"kernel": "fills", "bytes": 27}])",
-       "images.cubin[0].file: this field is missing"},
+      {R"([{"kernel": "fills", "file": "f"}])",
+       "images.cubin[0].bytes: this field is missing"},
       {"[\"fa-fills.cubin\"]",
        "images.cubin[0]: expected an object, got \"fa-fills.cubin\""},
       {"[" + listOfImages + "]", "images.cubin: expected a text, got an array",

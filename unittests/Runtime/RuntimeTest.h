@@ -21,7 +21,10 @@
 #include "llvm/ADT/StringRef.h"
 #include "gtest/gtest.h"
 #include <cstring>
+#include <fstream>
 #include <string>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <vector>
 
 namespace mlir::fa::runtime {
@@ -126,6 +129,15 @@ protected:
         runtime, manifest.data(), manifest.size(),
         cubin.empty() ? nullptr : cubin.data(), cubin.size(),
         ptx.empty() ? nullptr : ptx.data(), ptx.size(), &kernel);
+  }
+
+  /// An executable script in the working folder, as an assembler.
+  static std::string writeScript(const std::string &body) {
+    std::string path =
+        ::testing::TempDir() + "fa-ptxas-" + std::to_string(getpid()) + ".sh";
+    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
+    chmod(path.c_str(), 0700);
+    return path;
   }
 
   void createAttention() {

@@ -38,7 +38,9 @@ static bool readCubin(const ManifestObject &object,
   if (!object.checkKeys({"kernel", "file", "bytes"}))
     return false;
   std::optional<StringRef> kernel = object.getString("kernel");
-  std::optional<StringRef> name = object.getString("file");
+  // What is in memory alone has none.
+  std::optional<StringRef> name =
+      object.has("file") ? object.getString("file") : StringRef();
   std::optional<int64_t> bytes = object.getInteger("bytes", 1, INT64_MAX);
   if (!kernel || !name || !bytes)
     return false;
@@ -215,6 +217,13 @@ Error mlir::fa::runtime::readManifestFile(StringRef path,
     return makeError(FA_INVALID_MANIFEST,
                      Twine(path) + ": manifest field images: expected the "
                                    "file name of a cubin, of ptx or of both");
+  for (const CubinFile &file : manifest->cubins)
+    if (file.name.empty())
+      return makeError(FA_INVALID_MANIFEST,
+                       Twine(path) +
+                           ": manifest field images.cubin: expected the file "
+                           "name of the cubin of '" +
+                           file.kernel + "'");
   if (Error error = readImages(path, *manifest, images))
     return error;
   description = std::move(manifest->kernel);

@@ -36,7 +36,7 @@ Runtime::~Runtime() {
 void Runtime::unloadModules() {
   for (auto &[key, module] : modules) {
     ScopedContext scope(*driver);
-    if (Error error = scope.enter(*devices[std::get<0>(key)]))
+    if (Error error = scope.enter(*devices[std::get<0>(key.first)]))
       consumeError(std::move(error));
     driver->cuModuleUnload(module);
   }
@@ -110,29 +110,35 @@ Expected<cuda::Module> Runtime::getModule(const Device &device,
                          (images.ptx.empty() ? ", as machine code only" : "") +
                          "; " + device.describe() + " does not run that");
 
-  const std::string &image = useCubin ? *cubin : images.ptx;
+  const std::string *image = useCubin ? cubin : &images.ptx;
   llvm::XXH128_hash_t hash = llvm::xxh3_128bits(llvm::ArrayRef(
-      reinterpret_cast<const uint8_t *>(image.data()), image.size()));
-  ModuleKey key(device.getOrdinal(), image.size(), hash.low64, hash.high64);
+      reinterpret_cast<const uint8_t *>(image->data()), image->size()));
+  ImageKey imageKey(device.getOrdinal(), image->size(), hash.low64,
+                    hash.high64);
+  std::string assembler = useCubin ? "" : findAssembler();
 
   // Held while loading, so that threads that want one module load it once.
   std::lock_guard<std::mutex> lock(moduleMutex);
+  unsigned level = 0;
+  if (!assembler.empty()) {
+    auto found = assembled.find(imageKey);
+    if (found == assembled.end()) {
+      Chip target = chip.suffix ? chip : Chip{major, minor, 0};
+      auto made = assemble(assembler, *image, target.getName());
+      if (!made)
+        return makeError(FA_INVALID_IMAGE, llvm::toString(made.takeError()));
+      found = assembled.emplace(imageKey, std::move(*made)).first;
+    }
+    level = chooseLevel(found->second, kernelName);
+    image = &found->second.get(level).cubin;
+  }
+  ModuleKey key(imageKey, level);
   if (auto found = modules.find(key); found != modules.end())
     return found->second;
   RelaxedCapture relaxed(*driver);
-  std::string what =
-      ("loading kernel '" + kernelName + "' on " + device.describe()).str();
-  Expected<cuda::Module> module = nullptr;
-  std::string assembler = useCubin ? "" : findAssembler();
-  if (assembler.empty()) {
-    module = loadModule(image, what);
-  } else {
-    Chip target = chip.suffix ? chip : Chip{major, minor, 0};
-    auto made = assemble(assembler, image, target.getName());
-    if (!made)
-      return makeError(FA_INVALID_IMAGE, llvm::toString(made.takeError()));
-    module = loadModule(made->get(chooseLevel(*made)).cubin, what);
-  }
+  Expected<cuda::Module> module = loadModule(
+      *image,
+      ("loading kernel '" + kernelName + "' on " + device.describe()).str());
   if (module)
     modules[key] = *module;
   return module;

@@ -117,11 +117,16 @@ static Error runAssembler(StringRef assembler,
   return makeError(reason.empty() ? messages.read() : reason);
 }
 
-/// Bytes that the kernels spill, as ptxas -v reports them.
-static int64_t countSpills(StringRef messages) {
+/// Bytes that the kernels spill, or one alone, as ptxas -v reports them.
+static int64_t countSpills(StringRef messages, StringRef kernel = "") {
   int64_t sum = 0;
+  StringRef current;
   for (StringRef line : llvm::split(messages, '\n')) {
-    StringRef list = line.trim();
+    StringRef list = line.trim(), after = list.split("entry function '").second;
+    if (!after.empty())
+      current = after.take_until([](char c) { return c == '\''; });
+    if (!kernel.empty() && !current.empty() && current != kernel)
+      continue;
     for (StringRef part : llvm::split(list, ", ")) {
       int64_t bytes = 0;
       if (part.contains(" bytes spill ") && !part.consumeInteger(10, bytes))
@@ -276,8 +281,11 @@ Expected<AssembledImage> mlir::fa::assemble(StringRef assembler, StringRef ptx,
   return image;
 }
 
-unsigned mlir::fa::chooseLevel(const AssembledImage &image) {
-  return image.level1 && image.level1->spills < image.highest.spills ? 1 : 3;
+unsigned mlir::fa::chooseLevel(const AssembledImage &image, StringRef kernel) {
+  return image.level1 && countSpills(image.level1->messages, kernel) <
+                             countSpills(image.highest.messages, kernel)
+             ? 1
+             : 3;
 }
 
 Expected<std::string> mlir::fa::describeAssembler(StringRef assembler) {

@@ -18,6 +18,7 @@
 namespace mlir::fa::runtime {
 
 /// A file of machine code, by its name relative to the manifest's folder.
+/// "" where it is in memory alone.
 struct CubinFile {
   std::string name;
   /// The only kernel in it, and how long it is; "" where one file has all.

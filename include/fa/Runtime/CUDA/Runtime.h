@@ -11,6 +11,7 @@
 #include "fa/Runtime/CUDA/Device.h"
 #include "fa/Runtime/CUDA/KernelDescription.h"
 #include "fa/Runtime/CUDA/TensorMaps.h"
+#include "fa/Target/NVPTX/Assembler.h"
 #include <map>
 
 namespace mlir::fa::runtime {
@@ -33,14 +34,17 @@ public:
 
   /// The module of an image, loaded once for each content and device. `ptx` is
   /// assembled for the device by ptxas where there is one, else by the driver.
-  /// The device's context is current.
+  /// Where kernels of one text spill less by different levels of ptxas, each is
+  /// of its own. The device's context is current.
   llvm::Expected<cuda::Module> getModule(const Device &device, const Chip &chip,
                                          const KernelImages &images,
                                          llvm::StringRef kernelName);
 
 private:
   /// Device, size and hash of an image.
-  using ModuleKey = std::tuple<int, size_t, uint64_t, uint64_t>;
+  using ImageKey = std::tuple<int, size_t, uint64_t, uint64_t>;
+  /// The level of ptxas too, 0 for an image as it is.
+  using ModuleKey = std::pair<ImageKey, unsigned>;
 
   explicit Runtime(std::unique_ptr<Driver> driver);
   llvm::Expected<cuda::Module> loadModule(const std::string &image,
@@ -55,6 +59,7 @@ private:
 
   std::mutex moduleMutex;
   std::map<ModuleKey, cuda::Module> modules;
+  std::map<ImageKey, AssembledImage> assembled;
 };
 
 } // namespace mlir::fa::runtime

@@ -41,8 +41,9 @@ struct AssembledImage {
   }
 };
 
-/// The level, 3 or 1, by which kernels of one text spill less.
-unsigned chooseLevel(const AssembledImage &image);
+/// The level, 3 or 1, by which kernels of one text spill less: all of them
+/// together, or one alone.
+unsigned chooseLevel(const AssembledImage &image, llvm::StringRef kernel = "");
 
 /// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds
 /// what it printed. Where the code spills it is assembled again with -O1, which
