@@ -14,7 +14,7 @@
 // RUN: not fa-run %s --entry=hidden 2>&1 | FileCheck %s --check-prefix=PRIVATE --implicit-check-not=error:
 // PRIVATE: fa-run: error: --entry=hidden is no public function of '{{.*}}bad-input.mlir', which has @half, @static
 // RUN: not fa-run %s --entry=unranked 2>&1 | FileCheck %s --check-prefix=UNRANKED --implicit-check-not=error:
-// UNRANKED: error: 'unranked' argument 0 has type 'tensor<*xf32>', which fa-run cannot pass
+// UNRANKED: error: 'unranked' argument 0 has type 'tensor<*xf32>', which fa-run cannot pass; expected a scalar, ranked tensor or memref of i1, i8, i16, i32, i64, index, f16, bf16, f32 or f64
 
 // RUN: echo "func.func private @nowhere() func.func @f() { call @nowhere() : () -> () return }" > %t/undefined.mlir
 // RUN: not fa-run %t/undefined.mlir 2>&1 | FileCheck %s --check-prefix=UNDEFINED --implicit-check-not=error:

@@ -63,7 +63,10 @@ static FailureOr<func::FuncOp> checkEntry(func::FuncOp function) {
           !isHostType(getElementTypeOrSelf(type)))
         return function.emitError("'")
                << function.getName() << "' " << what << " " << i << " has type "
-               << type << ", which fa-run cannot pass";
+               << type
+               << ", which fa-run cannot pass; expected a scalar, ranked "
+                  "tensor or memref of i1, i8, i16, i32, i64, index, f16, "
+                  "bf16, f32 or f64";
     }
     return success();
   };

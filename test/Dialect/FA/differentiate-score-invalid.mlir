@@ -46,19 +46,3 @@ func.func @no_rule(%q: !q, %r: !row) {
       }
   return
 }
-
-// -----
-
-!q = tensor<1x8x2x16xf32>
-!row = tensor<1x2x8xf32>
-
-func.func @vector(%q: !q, %r: !row) {
-  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
-      score(%s, %b, %h, %i, %j) {
-        // expected-error @below {{'arith.extf' has a result of type 'f128', which has no gradient; expected a scalar float of up to 32 bits, or f64}}
-        %w = arith.extf %s : f32 to f128
-        %x = arith.truncf %w : f128 to f32
-        fa.yield %x : f32
-      }
-  return
-}

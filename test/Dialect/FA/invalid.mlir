@@ -817,6 +817,37 @@ func.func @f(%q: tensor<2x8x4x16xf32>) {
 
 // -----
 
+func.func @f(%q: tensor<2x8x4x16xf32>, %table: tensor<4xf8E5M2>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'arith.extf' on 'f8E5M2' in its score region, expected integers, indices, f16, bf16, f32 or f64}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      score(%s, %b, %h, %i, %j) captures(%t = %table : tensor<4xf8E5M2>) {
+        %narrow = tensor.extract %t[%h] : tensor<4xf8E5M2>
+        %bits = arith.bitcast %narrow : f8E5M2 to i8
+        // expected-note @+1 {{operation is here}}
+        %x = arith.extf %narrow : f8E5M2 to f32
+        fa.yield %x : f32
+      }
+  return
+}
+
+// -----
+
+func.func @f(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @+1 {{'fa.attention' op does not allow 'arith.constant' on 'vector<4xi1>' in its mask region, expected integers, indices, f16, bf16, f32 or f64}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)
+      outs(%q : tensor<2x8x4x16xf32>)
+      mask(%b, %h, %i, %j) {
+        // expected-note @+1 {{operation is here}}
+        %v = arith.constant dense<true> : vector<4xi1>
+        %x = arith.cmpi sle, %j, %i : index
+        fa.yield %x : i1
+      }
+  return
+}
+
+// -----
+
 func.func @f(%q: tensor<2x8x4x16xf32>) {
   // expected-error @+1 {{'fa.attention' op score region is empty, expected 'fa.yield'}}
   %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>)

@@ -231,6 +231,23 @@ static void describeDivision(InFlightDiagnostic &diagnostic, Operation *op) {
     diagnostic << "; 'arith.floordivsi' divides by a captured value too";
 }
 
+/// What an operation of arith, math or index computes with and targets do not.
+/// Elements of other types may be loaded, and be taken for integers.
+static Type getForeignType(Operation *nested) {
+  auto isKnown = [](Type type) {
+    return type.isIntOrIndex() ||
+           isa<Float16Type, BFloat16Type, Float32Type, Float64Type>(type);
+  };
+  for (Type type : nested->getResultTypes())
+    if (!isKnown(type))
+      return type;
+  if (!isa<arith::BitcastOp>(nested))
+    for (Type type : nested->getOperandTypes())
+      if (!isKnown(type))
+        return type;
+  return Type();
+}
+
 static LogicalResult verifyRegionOp(Operation *op, StringRef name,
                                     Operation *nested) {
   if (isa<DropoutOp, KeyLengthOp, QueryLengthOp, ScatterGradientOp, YieldOp,
@@ -241,12 +258,19 @@ static LogicalResult verifyRegionOp(Operation *op, StringRef name,
   StringRef dialect = nested->getName().getDialectNamespace();
   bool allowedDialect =
       dialect == "arith" || dialect == "math" || dialect == "index";
-  if (allowedDialect && nested->getNumRegions() == 0 && isPure(nested))
+  bool isAllowed =
+      allowedDialect && nested->getNumRegions() == 0 && isPure(nested);
+  Type foreign = isAllowed ? getForeignType(nested) : Type();
+  if (isAllowed && !foreign)
     return success();
-  InFlightDiagnostic diagnostic = op->emitOpError()
-                                  << "does not allow '" << nested->getName()
-                                  << "' in its " << name << " region";
-  if (allowedDialect && isMemoryEffectFree(nested))
+  InFlightDiagnostic diagnostic =
+      op->emitOpError() << "does not allow '" << nested->getName() << "' ";
+  if (foreign)
+    diagnostic << "on " << foreign << ' ';
+  diagnostic << "in its " << name << " region";
+  if (foreign)
+    diagnostic << ", expected integers, indices, f16, bf16, f32 or f64";
+  else if (allowedDialect && isMemoryEffectFree(nested))
     describeDivision(diagnostic, nested);
   else
     diagnostic << ", expected arith, math and index operations and loads from "

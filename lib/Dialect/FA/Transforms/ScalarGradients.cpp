@@ -47,11 +47,6 @@ static bool isPiecewiseConstant(Operation *op) {
              math::IsNaNOp, math::IsNormalOp>(op);
 }
 
-static bool isGradientType(Type type) {
-  auto floatType = dyn_cast<FloatType>(type);
-  return floatType && (floatType.getWidth() <= 32 || floatType.isF64());
-}
-
 /// Floats of an operation on wanted values need a rule; an integer cast from
 /// one may not come back as a float.
 LogicalResult ScalarGradients::checkOperation(Operation *op) {
@@ -67,12 +62,6 @@ LogicalResult ScalarGradients::checkOperation(Operation *op) {
     return op->emitError() << "'" << op->getName()
                            << "' has no gradient, but what it yields depends "
                               "on a value that needs one";
-  for (Type type : op->getResultTypes())
-    if (!isGradientType(type))
-      return op->emitError()
-             << "'" << op->getName() << "' has a result of type " << type
-             << ", which has no gradient; expected a scalar "
-                "float of up to 32 bits, or f64";
   return success();
 }
 
