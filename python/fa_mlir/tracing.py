@@ -382,6 +382,10 @@ def trace(name: str, function: Any, query: Any = None) -> Traced:
             if len(variants) >= _MOST_VARIANTS:
                 variants.clear()
             variants.append(template)
+    if template.others and torch._C._are_functorch_transforms_active():
+        # Which of them a transform follows is not known.
+        raise UnsupportedError(name, "a function that reads tensors of an object under torch.func", "tensors that it captures",
+                               "take them into variables outside of the function")
     values: list[Any] = []
     captures: list[tuple] = []
     for capture, place in zip(template.names, template.leaves):

@@ -125,6 +125,27 @@ class Transforms(unittest.TestCase):
         self.assertEqual(found["project.weight"].shape, (1, 5, 2, 4, *weight.shape))
 
 
+    def test_tensors_of_objects(self):
+        """Those that a function reads of an object are no constants: they are refused, and captured ones followed."""
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.row = torch.nn.Parameter(torch.randn(8))
+
+            def forward(self, operands, captured):
+                row = self.row
+                return fa_mlir.attention(*operands, score=(lambda s, b, h, i, j: s + row[j]) if captured else (
+                    lambda s, b, h, i, j: s + self.row[j]))
+
+        model, operands = Model(), make_inputs()
+        state = dict(model.named_parameters())
+        run = lambda state, captured: functional_call(model, state, (operands, captured)).square().sum()
+        right, = torch.autograd.grad(expect(*operands, model.row).square().sum(), model.row)
+        self.close(grad(run)(state, True)["row"], right)
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'score' is a function that reads tensors of an object"):
+            grad(run)(state, False)
+
+
 class SecondDerivatives(unittest.TestCase):
     """They are refused where others would see zeros."""
 
