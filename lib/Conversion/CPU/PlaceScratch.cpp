@@ -223,6 +223,15 @@ static void collectCopies(Value memory, SetVector<memref::CopyOp> &copies) {
   }
 }
 
+/// Whether a copy becomes a call of a library that compiled code does not have:
+/// memory of one side has strides.
+static bool isStrided(memref::CopyOp copy) {
+  return llvm::any_of(copy->getOperandTypes(), [](Type type) {
+    auto memory = dyn_cast<MemRefType>(type);
+    return memory && !memory.getLayout().isIdentity();
+  });
+}
+
 /// Copies run in vectors, as loops of their own.
 static void copyByLoops(RewriterBase &rewriter, memref::CopyOp copy) {
   rewriter.setInsertionPoint(copy);
@@ -274,6 +283,10 @@ struct PlaceScratchPass
         return;
       allocs.push_back(alloc);
       collectCopies(alloc.getMemref(), copies);
+    });
+    getOperation()->walk([&](memref::CopyOp copy) {
+      if (isStrided(copy))
+        copies.insert(copy);
     });
     for (memref::AllocOp alloc : allocs) {
       rewriter.setInsertionPoint(alloc);

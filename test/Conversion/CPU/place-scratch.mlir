@@ -80,6 +80,22 @@ func.func @left_alone(%m: memref<8x8xf32>, %n: index) {
 
 // -----
 
+// Copies between other memory do so where it has strides.
+
+// CHECK-LABEL: func @strided_copies(
+func.func @strided_copies(%a: memref<8x8xf32>, %b: memref<8x8xf32>, %c: memref<?x8xf32, strided<[?, ?]>>) {
+  // CHECK: memref.copy %arg0, %arg1
+  memref.copy %a, %b : memref<8x8xf32> to memref<8x8xf32>
+  // CHECK: linalg.copy ins(%arg0 : {{.+}}) outs(%{{.+}} : memref<8x8xf32, strided<[?, ?]>>)
+  %part = memref.subview %c[0, 0] [8, 8] [1, 1] : memref<?x8xf32, strided<[?, ?]>> to memref<8x8xf32, strided<[?, ?]>>
+  memref.copy %a, %part : memref<8x8xf32> to memref<8x8xf32, strided<[?, ?]>>
+  // CHECK: linalg.copy ins(%{{.+}} : memref<8x8xf32, strided<[?, ?]>>) outs(%arg1 :
+  memref.copy %part, %b : memref<8x8xf32, strided<[?, ?]>> to memref<8x8xf32>
+  return
+}
+
+// -----
+
 // Views take the strides, casts too where they say others.
 
 // CHECK-LABEL: func @views(
