@@ -29,6 +29,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Scalar/LoopIdiomRecognize.h"
 #include <mutex>
 
 using namespace mlir;
@@ -153,6 +154,9 @@ describeMachine(const CPUCompileOptions &options) {
   std::call_once(initialized, [] {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
+    // The search for CRCs follows both operands of each of many squarings, as
+    // of a power by an integer, and takes twice as long for each.
+    llvm::DisableLIRP::HashRecognize = true;
   });
   auto machine = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!machine)

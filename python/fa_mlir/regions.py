@@ -312,8 +312,10 @@ def _power(body: Body, base: Any, exponent: Any, *, dtype: Any, **_: Any) -> Sca
             result = base if i == 0 else _OPERATIONS[aten.mul.Tensor](body, result, base, dtype=dtype)
         return result
     if not _is_float(dtype):
-        if power is None or power < 0:
-            raise Refused("an integer power whose exponent is negative or known at run time, expected a constant, or floats")
+        if power is None:
+            return body.binary("math.ipowi", base, _as(body, exponent, dtype))
+        if power < 0:
+            raise Refused(f"an integer to the power of {power}, expected 0 or more, or floats")
         # By squares: a bit of the exponent each.
         half = _power(body, base, power // 2, dtype=dtype)
         square = body.binary("arith.muli", half, half)

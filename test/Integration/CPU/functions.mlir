@@ -5,6 +5,7 @@
 // RUN: fa-run %s --verify --entry=classes | FileCheck %s
 // RUN: fa-run %s --verify --entry=ipowi | FileCheck %s
 // RUN: fa-run %s --verify --entry=ipowi_of_any_sign | FileCheck %s
+// RUN: fa-run %s --verify --entry=ipowi_of_loaded --input=1x64x2x64xf32 --input=1x64x2x64xf32 --input=1x64x2x64xf32 --input=2xi32=[2,-1] | FileCheck %s
 // RUN: fa-run %s --verify --entry=fpowi | FileCheck %s
 // RUN: fa-run %s --verify --entry=fpowi_of_any_sign | FileCheck %s
 // RUN: fa-run %s --verify --entry=sincos | FileCheck %s
@@ -102,6 +103,22 @@ func.func @ipowi_of_any_sign(%q: !t, %k: !t, %v: !t) -> !t {
         fa.yield %z : f32
       }
   return %r : !t
+}
+
+// The compiler follows 31 squarings.
+!u = tensor<1x64x2x64xf32>
+func.func @ipowi_of_loaded(%q: !u, %k: !u, %v: !u, %exponents: tensor<2xi32>) -> !u {
+  %e = tensor.empty() : !u
+  %r = fa.attention ins(%q, %k, %v : !u, !u, !u) outs(%e : !u)
+      score(%s, %b, %h, %i, %j) captures(%table = %exponents : tensor<2xi32>) {
+        %exponent = tensor.extract %table[%h] : tensor<2xi32>
+        %three = arith.constant 3 : i32
+        %power = math.ipowi %three, %exponent : i32
+        %x = arith.sitofp %power : i32 to f32
+        %y = arith.addf %s, %x : f32
+        fa.yield %y : f32
+      }
+  return %r : !u
 }
 
 func.func @fpowi(%q: !t, %k: !t, %v: !t) -> !t {
