@@ -4,6 +4,7 @@
 """attention() under torch.func and torch.jit.trace, and derivatives of its gradients, against torch in float64.
 
 `CASES` are calls with a tensor more that gets a gradient; each test runs them under transforms of its own.
+Read `CASES`, then `Transforms`; second derivatives, which are refused, and torch.jit.trace follow.
 """
 
 import math

@@ -7,6 +7,7 @@
 //
 // A call of two launches, each of a kernel with a cubin of its own: from
 // memory, from files, and with images that are cut, damaged, or not there.
+// Read the fixture, then tests of memory; those of files stand at the end.
 //
 //===----------------------------------------------------------------------===//
 
