@@ -254,7 +254,9 @@ def _floor_divide(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) ->
         rest, is_wrong = _divide_rest(body, left, right)
         quotient = body.binary("arith.divf", body.binary("arith.subf", left, rest), right)
         below = body.binary("arith.subf", quotient, body.constant(1, dtype))
-        return body.unary("math.roundeven", body.select(is_wrong, below, quotient))
+        rounded = body.unary("math.roundeven", body.select(is_wrong, below, quotient))
+        # Of 0 there is no rest.
+        return body.select(body.compare("eq", right, body.constant(0, dtype)), body.binary("arith.divf", left, right), rounded)
     _check_divisor(right)
     return body.binary("arith.floordivsi", left, right, left.not_negative and right.not_negative)
 

@@ -186,6 +186,10 @@ class Functions(Edges):
         """Where a quotient is rounded to an integer, its rest is not 0."""
         inputs = make_inputs()
         i, j = torch.arange(8)[:, None], torch.arange(8)
+        # Of 0 a quotient is infinite, or no number.
+        sides = lambda x, y: torch.where(x // y > 0, 1.0, 0.0) - torch.where(x // y < 0, 2.0, 0.0)
+        self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + sides(i.float(), j - 3.0)),
+                   expect(*inputs, bias=sides(i.float(), j - 3.0)), 4e-6)
         for divisor in 0.1, -0.1, 0.3, -3.0, 2.5, math.inf:
             for name, divide in (("rest", lambda x: 4 * (x % divisor)), ("quotient", lambda x: x // divisor),
                                  ("fmod", lambda x: torch.fmod(x, divisor))):
@@ -201,6 +205,9 @@ class Functions(Edges):
         for power in 0, 3, 9, 14:
             self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + (i - j) ** power * 8.0 ** -power),
                        expect(*inputs, bias=(i - j) ** power * 8.0 ** -power), 4e-6)
+        for power in 3, 4:
+            self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + 0.01 * (i - j) ** power),
+                       expect(*inputs, bias=0.01 * (i - j) ** power), 4e-6)
         # Of a table, which is known when it runs; torch refuses negative ones.
         exponents = torch.tensor([0, 2, 5])
         self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + (i - j) ** exponents[j % 3] * 8.0 ** -5),
