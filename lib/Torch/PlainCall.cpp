@@ -384,12 +384,18 @@ static std::pair<const char *, const char *> findSpan(const FaArgument &array) {
   return {data, data + (last + 1) * (array.type == FA_TYPE_F32 ? 4 : 2)};
 }
 
-/// Whether an output may lie where keys or values are read.
+static bool haveSamePlace(const FaArgument &left, const FaArgument &right) {
+  return left.value.data == right.value.data && left.rank == right.rank &&
+         std::equal(left.strides, left.strides + left.rank, right.strides);
+}
+
+/// Whether an output may lie where operands are read. It may be the queries.
 static bool mayOverlap(const FaArgument *described) {
   auto output = findSpan(described[3]);
-  for (int i : {1, 2}) {
+  for (int i : {0, 1, 2}) {
     auto read = findSpan(described[i]);
-    if (read.first < output.second && output.first < read.second)
+    if (read.first < output.second && output.first < read.second &&
+        (i != 0 || !haveSamePlace(described[0], described[3])))
       return true;
   }
   return false;

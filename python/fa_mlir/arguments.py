@@ -296,23 +296,49 @@ def _spans(tensor: Any) -> tuple[int, int, bool]:
     return start, end, end - start == tensor.numel()
 
 
-def _overlaps(out: Any, array: Any) -> bool:
-    """Whether two arrays share elements, where that is seen at once, as torch does; False where it is not."""
+def _reaches(distance: int, dims: list) -> bool:
+    """Whether steps of two tensors, each dim a (stride, size of the one, size of the other), make up a distance."""
+    if not dims:
+        return distance == 0
+    stride, size, other = dims[0]
+    rest = sum(step * (max(sizes) - 1) for step, *sizes in dims[1:])
+    least, most = max(1 - other, -((rest - distance) // stride)), min(size - 1, (distance + rest) // stride)
+    return any(_reaches(distance - stride * steps, dims[1:]) for steps in range(least, most + 1))
+
+
+def _overlaps(out: Any, array: Any, may_be_same: bool = False) -> bool:
+    """Whether two arrays share elements, where that is seen at once; False where it is not, as of strides that differ
+    with elements of others between. may_be_same: apart from an array that lies in the same place."""
     if hasattr(out, "__array_interface__") and hasattr(array, "__array_interface__") and not hasattr(out, "untyped_storage"):
         numpy = importlib.import_module("numpy")
+        starts = [each.__array_interface__["data"] for each in (out, array)]
+        if may_be_same and starts[0] == starts[1] and out.strides == array.strides:
+            return False
         return numpy.may_share_memory(out, array) and out.flags.forc and array.flags.forc
     if not hasattr(out, "untyped_storage") or out.is_meta or not out.numel() or not array.numel():
         return False
-    if out.untyped_storage().data_ptr() != array.untyped_storage().data_ptr():
+    functions = sys.modules["torch"]._C._functorch
+    if functions.is_functorch_wrapped_tensor(out) or functions.is_functorch_wrapped_tensor(array):
+        return False
+    # Tensors that only stand for others have no memory.
+    memory = out.untyped_storage().data_ptr()
+    if not memory or memory != array.untyped_storage().data_ptr():
         return False
     (start, end, is_dense), (other, other_end, other_dense) = _spans(out), _spans(array)
-    is_same = start == other and out.stride() == array.stride()
-    return is_same or is_dense and other_dense and start < other_end and other < end
+    if start >= other_end or other >= end:
+        return False
+    if start == other and out.stride() == array.stride():
+        return not may_be_same
+    if is_dense and other_dense:
+        return True
+    dims = [(stride, *sizes) for stride, *sizes in zip(out.stride(), out.shape, array.shape) if stride]
+    return out.stride() == array.stride() and _reaches(other - start, sorted(dims, reverse=True))
 
 
 def check_out(out: Any, query: Any, key: Any, value: Any) -> None:
-    for name, array in ("key", key), ("value", value):
-        if _overlaps(out, array):
+    for name, array in ("query", query), ("key", key), ("value", value):
+        # A block of queries is read before its outputs are written.
+        if _overlaps(out, array, may_be_same=name == "query"):
             raise refuse("out", f"shares memory with the {name}, which is read while it is written: expected memory of its own")
     expected = (*query.shape[:-1], value.shape[-1])
     if tuple(out.shape) != expected:
@@ -340,7 +366,7 @@ def requires_gradient(array: Any) -> bool:
     if array is None or array.requires_grad:
         return array is not None
     torch = sys.modules["torch"]
-    if torch.compiler.is_dynamo_compiling():
+    if torch.compiler.is_dynamo_compiling() or not torch._C._are_functorch_transforms_active():
         return False
     functions = torch._C._functorch
     while functions.is_functorch_wrapped_tensor(array):

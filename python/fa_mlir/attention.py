@@ -14,8 +14,8 @@ from typing import Any
 
 from . import operator, planning
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_lengths, check_operands,
-                        check_out, check_packed, check_sink, check_tensors, clear, pad_heads, refuse, refuse_options, refuse_tangents,
-                        requires_gradient)
+                        check_out, check_packed, check_sink, check_tensors, clear, pad_heads, refuse, refuse_options,
+                        refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, plan
 from .problem import LAYOUTS, Types, from_text
@@ -251,7 +251,10 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             query, key, value = (tensor if tensor.dtype == torch.float64 else tensor.to(dtype)
                                  for tensor in (query, key, value))
         if torch.is_grad_enabled():
-            needs_gradient = any(map(requires_gradient, (query, key, value, alibi, bias, sink)))
+            needs_gradient = query.requires_grad or key.requires_grad or value.requires_grad
+            if not needs_gradient:
+                needs_gradient = any(map(requires_gradient, (query, key, value, alibi, bias, sink)
+                                         if _is_compiling() or _are_transforms_active() else (alibi, bias, sink)))
     width = None
     if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
         width = value.shape[-1]

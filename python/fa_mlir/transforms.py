@@ -88,6 +88,8 @@ def _take(value: Any, dim: Any, item: int) -> Any:
 
 def _make_rule(operation: Any) -> Callable:
     def call_each(info: Any, dims: tuple, *arguments: Any) -> tuple:
+        if not info.batch_size:
+            raise UnsupportedError("torch.func.vmap", "over a dim of size 0", "1 item or more", "a call without vmap")
         found = [operation(*[_take(value, dim, item) for value, dim in zip(arguments, dims)])
                  for item in range(info.batch_size)]
         # Of lists of gradients lists.

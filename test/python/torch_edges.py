@@ -16,6 +16,7 @@ import unittest
 
 import numpy
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.autograd import forward_ad
 from torch.nn.functional import scaled_dot_product_attention as original
 
@@ -222,6 +223,18 @@ class Errors(Edges):
             right = fa_mlir.attention(*inputs, **options)
             self.assertTrue(torch.equal(fa_mlir.attention(*inputs, out=packed[:, :, 3], **options), right))
             self.assertTrue(torch.equal(fa_mlir.attention(*inputs, out=inputs[0], **options), right))
+            rows = torch.randn(1, 370, 2, 16)
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the query"):
+                fa_mlir.attention(rows[:, :300], *inputs[1:], out=rows[:, 70:], **options)
+            # Some of another's heads.
+            heads = torch.randn(1, 300, 5, 16)
+            key, value, query = heads[:, :, 1:3], heads[:, :, 3:], torch.randn(1, 300, 2, 16)
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the key"):
+                fa_mlir.attention(query, key, value, out=heads[:, :, :2], **options)
+            self.assertTrue(fa_mlir.attention(query, key, key, out=heads[:, :, 3:], **options).isfinite().all())
+            with FakeTensorMode():
+                fake = torch.empty(1, 300, 2, 16)
+                self.assertEqual(fa_mlir.attention(fake, fake, fake, out=torch.empty_like(fake), **options).shape, fake.shape)
         arrays = [torch.randn(1, 300, 2, 16).numpy() for _ in range(3)]
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the value"):
             fa_mlir.attention(*arrays, out=arrays[2])
