@@ -335,7 +335,7 @@ static LogicalResult compileLoad(fagpu::LoadOp op, ProgramBuilder &builder) {
   if (op.getFragments()) {
     if (failed(checkLayout(op, op.getResult())))
       return failure();
-    order = fagpu::getFragmentOrder(getTensorType(op.getResult()));
+    order = fagpu::getFragmentOrder(getTensorType(op.getResult()), /*words=*/4);
   }
   if (fagpu::isTransposed(op))
     for (int64_t place = 0; place < shape[0] * shape[1]; ++place)

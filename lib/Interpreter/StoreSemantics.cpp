@@ -93,7 +93,7 @@ static FailureOr<SmallVector<int64_t>> getOrder(fagpu::StoreOp op) {
   if (op.getFragments()) {
     if (!fagpu::getBlockLayout(type))
       return refuse(op, "without a layout; fagpu-infer-layouts gives it one");
-    return fagpu::getFragmentOrder(type);
+    return fagpu::getFragmentOrder(type, op.getByWords() ? 1 : 4);
   }
   SmallVector<int64_t> order =
       llvm::to_vector(llvm::seq<int64_t>(type.getNumElements()));

@@ -661,28 +661,30 @@ func.func @add(%m: memref<4x8xf32>, %o: !o) attributes {fagpu.kernel = "sm_80"} 
 
 // Element (r, c) of fragments of 32 threads is at 16 (r mod 8) + 4 (c / 2) + 2 (r / 8)
 // + c mod 2. What one launch has stored, or added to 1, another finds there, and
-// reads in the same order.
+// reads in the same order. By words it is at 4 (r mod 8) + c / 2 + 64 (r / 8) + 32 (c mod 2).
 // REDEFINE: %{entry} = in_fragments
-// REDEFINE: %{more} = --input=128xf32 --input=128xf32=1 --input=3xi32
+// REDEFINE: %{more} = --input=128xf32 --input=128xf32=1 --input=128xf32=1 --input=4xi32
 // RUN: %{check}
-// in_fragments: argument 2: 3xi32 = [0, 0, 0]
+// in_fragments: argument 3: 4xi32 = [0, 0, 0, 0]
 !fragments = memref<128xf32>
 !piece = !fagpu.channel<128xf32, #pl, 1>
-func.func @store_fragments(%m: !fragments, %p: !fragments) attributes {fagpu.kernel = "sm_90a"} {
+func.func @store_fragments(%m: !fragments, %p: !fragments, %w: !fragments) attributes {fagpu.kernel = "sm_90a"} {
   %z = arith.constant 0 : i32
   %st = fagpu.channel tma_store : !piece
   fagpu.role @all groups(1) warps(1) {
     %x = func.call @numbers() : () -> !s
     fagpu.store %x, %m[%z] fragments : !s into !fragments
     fagpu.store %x, %p[%z] add fragments via(%st : !piece) : !s into !fragments
+    fagpu.store %x, %w[%z] add fragments by_words : !s into !fragments
   }
   return
 }
-func.func @compare_fragments(%m: !fragments, %p: !fragments, %other: memref<3xi32>) attributes {fagpu.kernel = "sm_90a"} {
+func.func @compare_fragments(%m: !fragments, %p: !fragments, %w: !fragments, %other: memref<4xi32>) attributes {fagpu.kernel = "sm_90a"} {
   %z = arith.constant 0 : i32
   %i0 = arith.constant 0 : index
   %i1 = arith.constant 1 : index
   %i2 = arith.constant 2 : index
+  %i3 = arith.constant 3 : index
   %ch = fagpu.channel tma : !piece
   fagpu.role @load groups(1) elect {
     fagpu.put %ch, %m[%z] [128] : !fragments into !piece
@@ -697,6 +699,7 @@ func.func @compare_fragments(%m: !fragments, %p: !fragments, %other: memref<3xi3
     %four = arith.constant dense<4> : !i
     %eight = arith.constant dense<8> : !i
     %sixteen = arith.constant dense<16> : !i
+    %thirtytwo = arith.constant dense<32> : !i
     %r8 = arith.remui %r, %eight : !i
     %lower = arith.divui %r, %eight : !i
     %pair = arith.divui %c, %two : !i
@@ -709,28 +712,36 @@ func.func @compare_fragments(%m: !fragments, %p: !fragments, %other: memref<3xi3
     %at = arith.addi %ab, %de : !i
     %stored = fagpu.gather %m[%at] : !fragments[!i] -> !s
     %added = fagpu.gather %p[%at] : !fragments[!i] -> !s
+    %thread4 = arith.divui %ab, %four : !i
+    %word = arith.muli %de, %thirtytwo : !i
+    %at_word = arith.addi %thread4, %word : !i
+    %by_words = fagpu.gather %w[%at_word] : !fragments[!i] -> !s
     %v = fagpu.acquire %ch : !piece
     %read = fagpu.load %v fragments : !fagpu.view<128xf32, #pl> -> !s
     fagpu.release %v : !fagpu.view<128xf32, #pl>
     %n0 = arith.cmpf une, %stored, %x : !s
     %n1 = arith.cmpf une, %added, %x1 : !s
     %n2 = arith.cmpf une, %read, %x : !s
+    %n3 = arith.cmpf une, %by_words, %x1 : !s
     %a0 = fagpu.any %n0 : tensor<16x8xi1, #acc>
     %a1 = fagpu.any %n1 : tensor<16x8xi1, #acc>
     %a2 = fagpu.any %n2 : tensor<16x8xi1, #acc>
+    %a3 = fagpu.any %n3 : tensor<16x8xi1, #acc>
     %w0 = arith.extui %a0 : i1 to i32
     %w1 = arith.extui %a1 : i1 to i32
     %w2 = arith.extui %a2 : i1 to i32
-    memref.store %w0, %other[%i0] : memref<3xi32>
-    memref.store %w1, %other[%i1] : memref<3xi32>
-    memref.store %w2, %other[%i2] : memref<3xi32>
+    %w3 = arith.extui %a3 : i1 to i32
+    memref.store %w0, %other[%i0] : memref<4xi32>
+    memref.store %w1, %other[%i1] : memref<4xi32>
+    memref.store %w2, %other[%i2] : memref<4xi32>
+    memref.store %w3, %other[%i3] : memref<4xi32>
   }
   return
 }
-func.func @in_fragments(%m: !fragments, %p: !fragments, %other: memref<3xi32>) {
+func.func @in_fragments(%m: !fragments, %p: !fragments, %w: !fragments, %other: memref<4xi32>) {
   %c1 = arith.constant 1 : index
-  fagpu.launch @store_fragments grid(%c1) (%m, %p) : !fragments, !fragments
-  fagpu.launch @compare_fragments grid(%c1) (%m, %p, %other) : !fragments, !fragments, memref<3xi32>
+  fagpu.launch @store_fragments grid(%c1) (%m, %p, %w) : !fragments, !fragments, !fragments
+  fagpu.launch @compare_fragments grid(%c1) (%m, %p, %w, %other) : !fragments, !fragments, !fragments, memref<4xi32>
   return
 }
 

@@ -22,16 +22,16 @@ namespace mlir::fagpu {
 struct FragmentOrder {
   static constexpr int64_t atOnce = 4, bytesAtOnce = 16;
 
-  /// Bytes that the threads of a group access at once.
-  int64_t groupBytes;
+  /// Threads of a group.
+  int64_t threads;
 
   explicit FragmentOrder(RankedTensorType type)
-      : groupBytes(32 * getBlockLayout(type).getWarps() * bytesAtOnce) {}
+      : threads(32 * getBlockLayout(type).getWarps()) {}
 
   /// Bytes from the first registers of a thread to register `number`, a
-  /// multiple of four.
-  int64_t offsetOf(int64_t number) const {
-    return number / atOnce * groupBytes;
+  /// multiple of the `words` of a thread that lie beside each other, 4 or 1.
+  int64_t offsetOf(int64_t number, int64_t words = atOnce) const {
+    return number / words * threads * 4 * words;
   }
 
   /// Stores a thread's registers at a shared memory address.

@@ -26,8 +26,8 @@ void FragmentOrder::storeShared(Emitter &emit, const RoleThreads &threads,
 
 namespace {
 
-/// From registers, 16 bytes a thread; added one by one where the chip adds no
-/// vectors.
+/// From registers, 16 bytes a thread, or a word; those of 16 bytes are added
+/// one by one where the chip adds no vectors.
 struct StoreFragmentsPattern : public LoweringPattern<StoreOp> {
   using LoweringPattern::LoweringPattern;
 
@@ -39,18 +39,17 @@ struct StoreFragmentsPattern : public LoweringPattern<StoreOp> {
     FragmentOrder order(blockType(op.getValue()));
     SmallVector<Value> indices =
         flatten(SmallVector<ValueRange>(adaptor.getOffsets()));
-    Value ofThread =
-        emit.multiply(kernel.getThreads(op).thread, FragmentOrder::atOnce);
+    int64_t words = op.getByWords() ? 1 : FragmentOrder::atOnce;
+    Value ofThread = emit.multiply(kernel.getThreads(op).thread, words);
     indices.back() = emit.add(indices.back(), ofThread);
     Value address = getAddress(emit.builder, emit.location, kernel,
                                op.getDestination(), indices);
-    int64_t bytes =
-        op.getAdd() ? getBytesPerAdd(op) : FragmentOrder::bytesAtOnce;
+    int64_t bytes = op.getAdd() ? getBytesPerAdd(op) : 4 * words;
     ValueRange values = adaptor.getValue();
-    for (size_t at = 0; at < values.size(); at += FragmentOrder::atOnce)
-      storePiece(emit, {address, order.offsetOf(at),
-                        values.slice(at, FragmentOrder::atOnce),
-                        /*predicate=*/Value(), bytes, op.getAdd()});
+    for (size_t at = 0; at < values.size(); at += words)
+      storePiece(emit,
+                 {address, order.offsetOf(at, words), values.slice(at, words),
+                  /*predicate=*/Value(), bytes, op.getAdd()});
     return {};
   }
 };

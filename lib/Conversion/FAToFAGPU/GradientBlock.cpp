@@ -294,7 +294,8 @@ LogicalResult GradientBlock::storeQueries(OpBuilder &inside, Value sums,
       inside.getDenseI64ArrayAttr({1, 1, elements}), /*rows=*/Value(),
       /*columns=*/Value(), /*via=*/Value(), /*bank=*/Value(),
       /*alignment=*/16, /*padded=*/false, /*add=*/true, /*transposed=*/false,
-      /*fragments=*/true, /*cache=*/fagpu::CachePriorityAttr());
+      /*fragments=*/true, /*cache=*/fagpu::CachePriorityAttr(),
+      addsByWords(step->getParentOfType<func::FuncOp>()));
   return success();
 }
 

@@ -73,8 +73,9 @@ LogicalResult GradientResult::run(Value sums, Type element, int64_t columns) {
 }
 
 /// Sums that were added as threads held them, by columns: of 16 rows a warp and
-/// 8 columns at a time, a lane has two columns of two rows 8 apart in 16 bytes.
-/// Rows become columns again.
+/// 8 columns at a time, a lane has two columns of two rows 8 apart in four
+/// words, beside each other or each beside those of the other threads. Rows
+/// become columns again.
 Value GradientResult::gatherFragments(const QuerySums &place,
                                       const QuerySumsPart &part) {
   OpBuilder builder(finalize);
@@ -105,14 +106,17 @@ Value GradientResult::gatherFragments(const QuerySums &place,
   ConfigAttr config = finalize.getConfigAttr();
   auto warps = static_cast<int32_t>(
       getWarpsOfOnePass(config.getKeyBlock(), config.getQueryBlock()));
-  int32_t rowsAtOnce = 16 * warps, ofEight = 32 * 4 * warps;
+  int32_t rowsAtOnce = 16 * warps, threads = 32 * warps, ofEight = 4 * threads;
+  bool byWords = addsByWords(finalize->getParentOfType<func::FuncOp>());
+  int32_t ofWord = byWords ? threads : 1, ofThread = byWords ? 1 : 4;
   Value index = blocks.splat(
       place.getOffsets(builder, loc, /*group=*/Value(), 0).back(), indexType);
-  for (Value part : {digit(row, rowsAtOnce, 0,
-                           static_cast<int32_t>(part.queries) / 8 * ofEight),
-                     digit(row, 16, warps, 128), digit(row, 8, 2, 2),
-                     digit(row, 1, 8, 16), digit(column, 8, 0, ofEight),
-                     digit(column, 2, 4, 4), digit(column, 1, 2, 1)})
+  for (Value part :
+       {digit(row, rowsAtOnce, 0,
+              static_cast<int32_t>(part.queries) / 8 * ofEight),
+        digit(row, 16, warps, 32 * ofThread), digit(row, 8, 2, 2 * ofWord),
+        digit(row, 1, 8, 4 * ofThread), digit(column, 8, 0, ofEight),
+        digit(column, 2, 4, ofThread), digit(column, 1, 2, ofWord)})
     index = arith::AddIOp::create(builder, loc, index, part);
   SmallVector<Value> indices =
       place.getOffsets(builder, loc, /*group=*/Value(), 0);

@@ -8,6 +8,7 @@
 #include "QuerySums.h"
 #include "Blocks.h"
 #include "IndexWidths.h"
+#include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -52,6 +53,12 @@ FailureOr<QuerySumsPart> QuerySumsPart::get(Operation *op, int64_t queries,
                            << productRows << " queries and a multiple of "
                            << panelColumns * groups << " head dims, or "
                            << productRows * groups << " head dims";
+}
+
+bool mlir::fa::addsByWords(func::FuncOp kernel) {
+  auto chip =
+      kernel->getAttrOfType<StringAttr>(fagpu::FAGPUDialect::kernelAttrName);
+  return !lookupGPUTarget(chip.getValue())->hasVectorAdds;
 }
 
 FailureOr<QuerySums> QuerySums::resolve(OpBuilder &builder, Operation *user,

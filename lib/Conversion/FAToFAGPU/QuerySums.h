@@ -37,6 +37,10 @@ struct QuerySumsPart {
   }
 };
 
+/// Whether threads add a word at a time, each warp to one piece of memory: the
+/// chip adds no vectors (`by_words` of fagpu.store).
+bool addsByWords(func::FuncOp kernel);
+
 /// A slice of the memory, and where it begins in there.
 struct QuerySums {
   Value memory, batch, head, element;

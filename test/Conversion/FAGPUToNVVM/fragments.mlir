@@ -44,6 +44,25 @@ func.func @one_by_one(%m: memref<?x1024xf32>, %x: f32, %n: i32) attributes {fagp
   return
 }
 
+// A word of each thread beside those of the others: 512 bytes a group at once.
+// CHECK-LABEL: func.func @by_words(
+func.func @by_words(%m: memref<?x1024xf32>, %p: memref<?x1024xf32>, %x: f32, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  fagpu.role @math groups(1) {
+    %y = tensor.splat %x : !acc
+    // CHECK-NOT: arith.muli %{{.*}}, %c4_i32
+    // CHECK: "red.global.add.f32 [$0 + 0], $1;"
+    // CHECK: "red.global.add.f32 [$0 + 512], $1;"
+    // CHECK: "red.global.add.f32 [$0 + 3584], $1;"
+    // CHECK-NOT: global
+    fagpu.store %y, %m[%n, %c0] add fragments by_words : !acc into memref<?x1024xf32>
+    // CHECK: "st.global.b32 [$0 + 0], $1;"
+    // CHECK: "st.global.b32 [$0 + 512], $1;"
+    fagpu.store %y, %p[%n, %c0] fragments by_words : !acc into memref<?x1024xf32>
+  }
+  return
+}
+
 // In bulk: one piece of 4096 bytes, which the leader starts.
 // CHECK-LABEL: func.func @in_bulk(
 // CHECK-NOT: tensor_map

@@ -32,7 +32,7 @@
 // ONCE: fagpu.mma nn %{{.*}}, %[[Q]] acc(
 // ONCE: %[[ALL:.*]] = fagpu.acquire %[[CH_DS]]
 // ONCE: %[[DQ:.*]] = fagpu.mma tn %[[K]], %[[ALL]] : {{.*}} -> tensor<128x64xf32, #fagpu.acc<4>>
-// ONCE: fagpu.store %[[DQ]], {{.*}} add fragments
+// ONCE: fagpu.store %[[DQ]], {{.*}} add fragments by_words
 
 // What the warps added comes back by the index that each thread had.
 // ONCE-LABEL: func.func @gradients_sums

@@ -1864,6 +1864,26 @@ func.func @f(%x: !acc, %m: memref<?xf32>, %n: i32) {
 
 // -----
 
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+func.func @f(%x: !acc, %m: memref<?x64xf32>, %n: i32) {
+  // expected-error @below {{'fagpu.store' op stores by_words a tile, expected fragments, without via(...)}}
+  fagpu.store %x, %m[%n, %n] by_words : !acc into memref<?x64xf32>
+  return
+}
+
+// -----
+
+!acc = tensor<64x64xf32, #fagpu.acc<4>>
+!t = !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>
+func.func @f(%x: !acc, %m: memref<?xf32>, %n: i32) attributes {fagpu.kernel = "sm_90a"} {
+  %t = fagpu.channel tma_store : !t
+  // expected-error @below {{'fagpu.store' op stores by_words via a channel, expected fragments, without via(...)}}
+  fagpu.store %x, %m[%n] fragments by_words via(%t : !t) : !acc into memref<?xf32>
+  return
+}
+
+// -----
+
 !h = tensor<64x64xbf16, #fagpu.acc<4>>
 func.func @f(%x: !h, %m: memref<?xbf16>, %n: i32) {
   // expected-error @below {{'fagpu.store' op stores fragments of 'tensor<64x64xbf16, #fagpu.acc<4>>', expected f32 of layout #fagpu.acc}}

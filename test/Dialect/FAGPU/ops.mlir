@@ -343,6 +343,8 @@ func.func @gradients(%m: memref<?x4096xf32>, %o: memref<?x64xbf16>, %b: memref<?
     fagpu.release %a : !fagpu.view<64x64xbf16, #fagpu.smem<128>>
     // CHECK: fagpu.store %{{.*}}, %{{.*}} sizes [1, 4096] add fragments via(%{{.*}} : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>) : tensor
     fagpu.store %y, %m[%n, %c0] sizes [1, 4096] add fragments via(%st : !fagpu.channel<4096xf32, #fagpu.smem<0>, 1>) : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x4096xf32>
+    // CHECK: fagpu.store %{{.*}}, %{{.*}} sizes [1, 4096] add fragments by_words : tensor
+    fagpu.store %y, %m[%n, %c0] sizes [1, 4096] add fragments by_words : tensor<64x64xf32, #fagpu.acc<4>> into memref<?x4096xf32>
     %h = arith.truncf %z : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
     // CHECK: fagpu.store %{{.*}}, %{{.*}} rows(%{{.*}}) transposed via(
     fagpu.store %h, %o[%n, %c0] rows(%n) transposed via(%tr : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>) : tensor<64x64xbf16, #fagpu.acc<4>> into memref<?x64xbf16>

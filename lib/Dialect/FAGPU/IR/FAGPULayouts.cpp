@@ -52,7 +52,8 @@ SmallVector<int64_t> mlir::fagpu::coordinateOf(LayoutInterface layout,
   return coordinate;
 }
 
-SmallVector<int64_t> mlir::fagpu::getFragmentOrder(RankedTensorType type) {
+SmallVector<int64_t> mlir::fagpu::getFragmentOrder(RankedTensorType type,
+                                                   int64_t words) {
   LayoutInterface layout = getBlockLayout(type);
   int64_t threads = 32 * layout.getWarps();
   SmallVector<int64_t> order(type.getNumElements());
@@ -61,7 +62,7 @@ SmallVector<int64_t> mlir::fagpu::getFragmentOrder(RankedTensorType type) {
         coordinateOf(layout, type.getShape(), thread, 0);
     for (int64_t i = 0, e = layout.perThread(type.getShape()); i < e; ++i) {
       SmallVector<int64_t> more = layout.getElementOffset(type.getShape(), i);
-      order[4 * threads * (i / 4) + 4 * thread + i % 4] =
+      order[words * (threads * (i / words) + thread) + i % words] =
           (first[0] + more[0]) * type.getDimSize(1) + first[1] + more[1];
     }
   }

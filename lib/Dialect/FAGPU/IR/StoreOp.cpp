@@ -53,6 +53,10 @@ static LogicalResult verifyOrder(StoreOp op, RankedTensorType value) {
     return op.emitOpError() << "is transposed and stores " << value
                             << (op.getFragments() ? " in fragments" : "")
                             << ", expected a matrix, not in fragments";
+  if (op.getByWords() && (!op.getFragments() || op.getVia()))
+    return op.emitOpError()
+           << "stores by_words " << (op.getVia() ? "via a channel" : "a tile")
+           << ", expected fragments, without via(...)";
   if (!op.getFragments())
     return success();
   Attribute layout = value.getEncoding();

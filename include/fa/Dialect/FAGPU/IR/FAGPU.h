@@ -54,9 +54,9 @@ bool hasLayouts(Operation *op);
 bool isPackedElement(Type elementType);
 
 /// The elements of a value of layout `acc`, by their row-major numbers, in the
-/// order of `fragments`: of T threads, register r of thread t is at
-/// 4 T (r / 4) + 4 t + r mod 4.
-SmallVector<int64_t> getFragmentOrder(RankedTensorType type);
+/// order of `fragments`, where W words of a thread lie beside each other, 4 or
+/// 1: of T threads, register r of thread t is at W T (r / W) + W t + r mod W.
+SmallVector<int64_t> getFragmentOrder(RankedTensorType type, int64_t words);
 
 /// The view that slices were taken of; the view itself if it is no slice.
 Value getWholeView(Value view);

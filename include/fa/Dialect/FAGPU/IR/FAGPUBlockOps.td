@@ -325,7 +325,9 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
     dimension and takes the elements in the order in which threads hold them, so
     that each stores 16 bytes beside those of the next: of T threads, register r
     of thread t is element 4 T (r / 4) + 4 t + r mod 4. `via` is then a channel of
-    a vector.
+    a vector. With `by_words`, of threads without `via`, it is element T r + t: a
+    chip that adds no vectors adds a word at a time, and those of a warp then are
+    one piece of 128 bytes.
 
     Example: `fagpu.store %l, %lse[%b, %h, %r] rows(%n) : !row into !lse`, and
     `fagpu.store %g, %dq[%b, %h, %i, %c0] sizes [1, 1, 1, 4096] add fragments
@@ -339,13 +341,14 @@ def FAGPU_StoreOp : FAGPU_Op<"store", [AttrSizedOperandSegments]> {
                        DefaultValuedAttr<I64Attr, "16">:$alignment,
                        UnitAttr:$padded, UnitAttr:$add,
                        UnitAttr:$transposed, UnitAttr:$fragments,
-                       OptionalAttr<FAGPU_CachePriority>:$cache);
+                       OptionalAttr<FAGPU_CachePriority>:$cache,
+                       UnitAttr:$by_words);
   let assemblyFormat = [{
     $value `,` $destination `[` $offsets `]` (`sizes` $sizes^)?
     (`rows` `(` $rows^ `)`)? (`columns` `(` $columns^ `)`)?
     (`align` `(` $alignment^ `)`)? (`cache` `(` $cache^ `)`)?
     (`padded` $padded^)? (`add` $add^)? (`transposed` $transposed^)? (`fragments` $fragments^)?
-    (`via` `(` $via^ `:` type($via) `)`)? (`bank` `(` $bank^ `)`)? attr-dict
+    (`by_words` $by_words^)? (`via` `(` $via^ `:` type($via) `)`)? (`bank` `(` $bank^ `)`)? attr-dict
     `:` type($value) `into` type($destination)
   }];
   let extraClassDeclaration = [{
