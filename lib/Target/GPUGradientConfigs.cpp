@@ -115,7 +115,7 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
     stages = columns * (part.stages * elements + 2 * rows) +
              columns * problem.queryHeadDim * numberBytes / bytes;
     // Gradients of keys and of values leave through one tile of their own.
-    if (part.overlap == Overlap::tiles)
+    if (part.overlap != Overlap::keys)
       stages += rows * std::max(problem.queryHeadDim, problem.valueHeadDim);
   }
   // What a score reads of each pair has one stage.
@@ -156,7 +156,9 @@ static GPUPart getOnePassPart(const GPUTarget &target, int64_t queries,
            getGPULimits(target, ofCaptures)))
     part = ofCaptures;
   GPUPart ofTiles = part;
-  ofTiles.overlap = Overlap::tiles;
+  ofTiles.overlap = problem.hasMask && getRow(problem).tilesIfMaskedBelow
+                        ? Overlap::stores
+                        : Overlap::tiles;
   bool isPlain =
       !problem.hasScore && problem.addedValues == 0 && !part.blockTable;
   return isPlain && fits(getNeeds(ofTiles, queries, sums, /*isOnePass=*/true,
@@ -200,20 +202,42 @@ static ConfigAttr makeOnePass(MLIRContext *context, const GPUTarget &target,
       .withGradientForm(GradientForm::one_pass);
 }
 
-/// The configuration of one pass with that for long sequences. Of a mask of
-/// several bounds or of run time a block of keys may see few queries, however
-/// many there are; lengths of a batch, and packed sequences, may be short.
+bool mlir::fa::isMaskedOnOneSideAlone(const AttentionProblem &problem) {
+  bool isPlain = !problem.hasScore && !problem.hasLengths &&
+                 !problem.isPacked && !problem.addsToCaptures &&
+                 problem.getValuesBeside() == 0;
+  return isPlain && problem.hasMask && !problem.hidesAtRunTime &&
+         problem.regions.comparisons == 1;
+}
+
+/// That of short sequences, whose tiles overlap, and `config` for long ones.
+static ConfigAttr addShortTiles(ConfigAttr config, int64_t below) {
+  GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
+  part.overlap = Overlap::tiles;
+  part.copyingRegisters = copyingRegisters;
+  ConfigAttr longer = config.withLengths(below, /*fromQueries=*/below,
+                                         /*longer=*/{});
+  return makeConfig(config.getContext(), config.getQueryBlock(),
+                    config.getKeyBlock(), part, /*deterministic=*/false)
+      .withGradientForm(GradientForm::one_pass)
+      .withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer);
+}
+
+/// The configuration of one pass with that for long sequences.
+/// fa-version-lengths says which of both it is, by lengths and by heads.
 static ConfigAttr addLonger(ConfigAttr config, const GroupsRow &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
-  bool isPlain = !problem.hasScore && !problem.hasLengths &&
-                 !problem.isPacked && !problem.addsToCaptures &&
-                 problem.getValuesBeside() == 0;
-  bool isOneSided = problem.hasMask && !problem.hidesAtRunTime &&
-                    problem.regions.comparisons == 1;
-  if (!row.fromLong || !isPlain || !isOneSided ||
-      !takesOnePass(row.onceIfLong, problem))
+  if (!isMaskedOnOneSideAlone(problem))
+    return config;
+  if (int64_t below = row.tilesIfMaskedBelow;
+      below && cast<GPUConfigAttr>(config.getTarget()).getPart().overlap ==
+                   Overlap::stores) {
+    reason += llvm::formatv("; tiles overlap below {0} keys or queries", below);
+    return addShortTiles(config, below);
+  }
+  if (!row.fromLong || !takesOnePass(row.onceIfLong, problem))
     return config;
   ConfigAttr longer =
       makeOnePass(config.getContext(), target, row.onceIfLong, problem)
@@ -221,7 +245,6 @@ static ConfigAttr addLonger(ConfigAttr config, const GroupsRow &row,
                        /*longer=*/{});
   reason += llvm::formatv("; from {0} keys and queries on {1} queries a step",
                           row.fromLong, row.onceIfLong);
-  // fa-version-lengths says which of both it is, by lengths and by heads.
   return config.withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer);
 }
 
@@ -350,13 +373,14 @@ static LogicalResult verifyKernel(function_ref<InFlightDiagnostic()> emitError,
   auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
   if (!gpu || !gpu.getPart().hasGroups() || gpu.getPart().groups != groups ||
       (gpu.getPart().overlap != Overlap::keys &&
-       !(isOnePass && gpu.getPart().overlap == Overlap::tiles)) ||
+       !(isOnePass && gpu.getPart().hasOverlap())) ||
       gpu.getPart().cluster != 1)
     return emitError() << "its target part is " << config.getTarget()
                        << ", but gradients on " << target.chip
                        << " take #fa.gpu<warp_groups<groups = " << groups
                        << ", overlap = keys>>, "
-                       << (isOnePass ? "or tiles, " : "") << "without cluster";
+                       << (isOnePass ? "tiles or stores, " : "")
+                       << "without cluster";
   if (ofRows != rows)
     return emitError() << rowsName << " is " << ofRows << ", expected " << rows
                        << ", 64 rows for each of " << groups << " groups";

@@ -27,7 +27,7 @@ struct GroupsRow {
   int64_t keys = 0, packedKeys = 0;
   int64_t queries = 0, queriesIfMasked = 0, ifScored = 0;
   int64_t once = 0, onceIfMasked = 0;
-  int64_t fromLong = 0, onceIfLong = 0;
+  int64_t fromLong = 0, onceIfLong = 0, tilesIfMaskedBelow = 0;
   int64_t fromPacked = 0, fromPackedIfMasked = 0;
   bool packedPassesIfScored = false;
 
@@ -78,6 +78,11 @@ struct GroupsRow {
   constexpr GroupsRow &onePassIfLong(int64_t from, int64_t number) {
     return set(fromLong, from).set(onceIfLong, number);
   }
+  /// With a mask, tiles overlap below so many keys or queries, where it bounds
+  /// one side. Else the stores of a tile do.
+  constexpr GroupsRow &tilesBelowIfMasked(int64_t length) {
+    return set(tilesIfMaskedBelow, length);
+  }
   /// Packed sequences of fewer keys or queries in the mean take several passes.
   constexpr GroupsRow &onePassFromMean(int64_t least) {
     return set(fromPacked, least).set(fromPackedIfMasked, least);
@@ -94,17 +99,19 @@ struct GroupsRow {
 
 // Above head dim 128 the sums of both gradients of keys leave no registers for
 // scores. With a causal mask 80 queries a step take 0.99 of the time of 64 from
-// 10240 on, and 1.03 at 4096. Two passes take packed documents of 352, 448, 576
-// and 704 tokens, causal, in 0.85, 0.93, 0.98 and 1.01 of the time of one at
-// head dim 128, and in 0.92, 0.89, 0.95 and 1.00 at 64; without a mask in 0.95
-// and 1.01 of 352 and 448 at 128, in 0.92, 0.96 and 0.98 of 352, 448 and 576 at
-// 64. Where lengths differ much, those of 590 in the mean take 1.09 and 1.11
-// (measured on an H200).
+// 10240 on, and 1.03 at 4096. At head dim 64, causal, tiles that overlap have
+// 1.06 of the speed of stores that do at 512, 0.99 at 2048 and 0.94 at 16384:
+// steps of the loop are slower. Two passes take packed documents of 352, 448,
+// 576 and 704 tokens, causal, in 0.85, 0.93, 0.98 and 1.01 of the time of one
+// at head dim 128, and in 0.92, 0.89, 0.95 and 1.00 at 64; without a mask in
+// 0.95 and 1.01 of 352 and 448 at 128, in 0.92, 0.96 and 0.98 of 352, 448 and
+// 576 at 64. Where lengths differ much, those of 590 in the mean take 1.09 and
+// 1.11 (measured on an H200).
 // clang-format off
 inline constexpr GroupsRow ofGroups[] = {
     GroupsRow(64).passes(GradientForm::two_pass).keysAStep(128)
         .queriesAStep(96).queriesAStepIfMasked(64).columnsIfScored(32)
-        .onePass(128)
+        .onePass(128).tilesBelowIfMasked(2048)
         .onePassFromMean(448).onePassFromMeanIfMasked(512),
     GroupsRow(128).passes(GradientForm::two_pass).keysAStep(128)
         .keysAStepIfPacked(64).queriesAStep(64).columnsIfScored(32)
@@ -123,8 +130,8 @@ struct RowsByColumns {
 struct WarpsRow {
   int64_t maxHeadDim;
   GradientForm form = GradientForm::two_pass;
-  RowsByColumns ofQueries = {}, ofKeys = {}, once = {};
-  int64_t operandColumns = 0;
+  RowsByColumns ofQueries = {}, ofKeys = {}, once = {}, onceIfLong = {};
+  int64_t operandColumns = 0, fromLong = 0;
 
   /// A row for head dims up to `most`.
   constexpr explicit WarpsRow(int64_t most) : maxHeadDim(most) {}
@@ -150,6 +157,11 @@ struct WarpsRow {
   constexpr WarpsRow &onePass(int64_t keys, int64_t queries) {
     return set(once, RowsByColumns{keys, queries});
   }
+  /// From so many keys and queries on, where a mask bounds one side.
+  constexpr WarpsRow &onePassIfLong(int64_t from, int64_t keys,
+                                    int64_t queries) {
+    return set(fromLong, from).set(onceIfLong, RowsByColumns{keys, queries});
+  }
   /// Columns of f32 operands that are there at once, not all.
   constexpr WarpsRow &operandsBy(int64_t columns) {
     return set(operandColumns, columns);
@@ -157,13 +169,15 @@ struct WarpsRow {
 };
 
 // Warps of 32 rows read columns half as often as those of 16. Above head dim
-// 128 the sums of both gradients of keys leave no registers for scores.
+// 128 the sums of both gradients of keys leave no registers for scores. Blocks
+// of 128 keys add half as often to gradients of queries: causal at head dim 128
+// they have 1.06 of the speed at 16384, and 0.98 at 2048 (measured on an H200).
 // clang-format off
 inline constexpr WarpsRow ofWarps[] = {
     WarpsRow(64).passes(GradientForm::two_pass).queriesByKeys(128, 32)
         .keysByQueries(128, 32).onePass(128, 32),
     WarpsRow(128).passes(GradientForm::two_pass).queriesByKeys(128, 32)
-        .keysByQueries(64, 64).onePass(64, 64),
+        .keysByQueries(64, 64).onePass(64, 64).onePassIfLong(8192, 128, 64),
     WarpsRow(256).passes(GradientForm::three_pass).queriesByKeys(64, 32)
         .keysByQueries(64, 32)};
 

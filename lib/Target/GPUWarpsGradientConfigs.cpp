@@ -207,6 +207,32 @@ static int64_t getSumsOfKeys(const AttentionProblem &problem) {
   return problem.queryHeadDim + problem.valueHeadDim;
 }
 
+static ConfigAttr makeOnePass(MLIRContext *context, const RowsByColumns &block,
+                              const GPUPart &part) {
+  return makeConfig(context, block.columns, block.rows, part,
+                    /*deterministic=*/false)
+      .withGradientForm(GradientForm::one_pass);
+}
+
+/// The configuration of one pass with that for long sequences.
+static ConfigAttr addLonger(ConfigAttr config, const WarpsRow &row,
+                            const GPUPart &part, const GPUTarget &target,
+                            const AttentionProblem &problem,
+                            std::string &reason) {
+  Kernel kernel = {row.onceIfLong, getSumsOfKeys(problem), /*isOnePass=*/true};
+  if (!row.fromLong || !isMaskedOnOneSideAlone(problem) ||
+      !takesOnePass(row.onceIfLong, problem) ||
+      !fits(part, kernel, target, problem))
+    return config;
+  ConfigAttr longer =
+      makeOnePass(config.getContext(), row.onceIfLong, part)
+          .withLengths(row.fromLong, /*fromQueries=*/row.fromLong,
+                       /*longer=*/{});
+  reason += llvm::formatv("; from {0} keys and queries on {1} keys a block",
+                          row.fromLong, row.onceIfLong.rows);
+  return config.withLengths(/*fromKeys=*/0, /*fromQueries=*/0, longer);
+}
+
 ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
                                                const GPUTarget &target,
                                                const AttentionProblem &problem,
@@ -220,9 +246,8 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
       !problem.addsToCaptures) {
     Kernel once = {row.once, getSumsOfKeys(problem), /*isOnePass=*/true};
     if (fits(part, once, target, problem))
-      return makeConfig(context, once.block.columns, once.block.rows, part,
-                        /*deterministic=*/false)
-          .withGradientForm(GradientForm::one_pass);
+      return addLonger(makeOnePass(context, once.block, part), row, part,
+                       target, problem, reason);
   }
   RowsByColumns block =
       shrinkBlock({row.ofQueries, problem.queryHeadDim}, part, target, problem);

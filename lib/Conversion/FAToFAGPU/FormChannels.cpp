@@ -39,9 +39,6 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fagpu;
 
-/// The head dim up to which masked tiles do not overlap.
-static constexpr int64_t narrowHeadDim = 64;
-
 namespace {
 class ChannelFormer {
 public:
@@ -233,18 +230,11 @@ void ChannelFormer::copyExchangedAhead(ArrayRef<FetchOp> fetches,
   });
   if (found == fetches.end())
     return;
-  // There steps lose more than tiles gain from 4096 queries on (0.97 to 0.99 on
-  // an H200; 1.03 to 1.07 up to 1024).
-  bool isMasked = config.tileOrder == TileOrder::longest_first;
-  int64_t headDim = FetchOp(*found).getType().getDimSize(1);
   auto options = getRemarkOptions("Ahead");
-  if (isMasked && headDim <= narrowHeadDim) {
+  if (config.overlap == Overlap::stores) {
     remark::missed(kernel.getLoc(), options)
-        << llvm::formatv("the next tile waits for the stores of this one: with "
-                         "a mask, copies ahead pay above head dim {0}, not at "
-                         "{1}",
-                         narrowHeadDim, headDim)
-               .str();
+        << "the next tile waits for the stores of this one: overlap is stores, "
+           "not tiles";
     return;
   }
   ahead = *found;

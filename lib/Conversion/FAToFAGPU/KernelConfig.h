@@ -42,7 +42,7 @@ inline bool isOnePass(func::FuncOp kernel) {
 /// tile stores beside what the next one loads.
 inline bool isPersistent(func::FuncOp kernel) {
   return hasWarpGroups(kernel) &&
-         (!isOnePass(kernel) || getGPUPart(kernel).overlap == Overlap::tiles);
+         (!isOnePass(kernel) || getGPUPart(kernel).overlap != Overlap::keys);
 }
 
 } // namespace mlir::fa

@@ -90,18 +90,21 @@ func.func @gradients(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !lse, %do: !t, %dq: !
   return
 }
 
-// Blocks that take one tile after the other: what a tile stores has memory of its own, which both gradients share. With a mask
-// keys of so few columns have one stage, and tiles do not overlap.
-// RUN: %mutate %s change 'overlap = keys<turns>' to 'overlap = tiles<turns>, tile_order = longest_first' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefix=TILES
+// Blocks that take one tile after the other: what a tile stores has memory of its own, which both gradients share.
+// RUN: %mutate %s change 'overlap = keys<turns>' to 'overlap = stores<turns>, tile_order = longest_first' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefixes=TILES,STORES
+// Keys have a stage for the next tile.
+// RUN: %mutate %s change 'overlap = keys<turns>' to 'overlap = tiles<turns>, tile_order = longest_first' | fa-opt -fa-to-schedule=chip=sm_90a | FileCheck %s --check-prefixes=TILES,NEXTKEYS
 // TILES-LABEL: func.func @gradients_all
-// TILES: %[[CH_K:.*]] = fagpu.channel tma : <128x64xbf16, #fagpu.smem<128>, 1>
+// STORES: %[[CH_K:.*]] = fagpu.channel tma : <128x64xbf16, #fagpu.smem<128>, 1>
+// NEXTKEYS: %[[CH_K:.*]] = fagpu.channel tma : <128x64xbf16, #fagpu.smem<128>, 2>
 // TILES: %[[CH_O:.*]] = fagpu.channel tma_store banks(2) : <64x64xbf16, #fagpu.smem<128>, 1>
 // TILES: fagpu.mail
 // TILES: fagpu.role @load
 // TILES: fagpu.repeat
+// NEXTKEYS: fagpu.put %[[CH_K]],
 // TILES: fagpu.for %{{.*}} = %{{.*}} step 1 segments(%[[FIRST:.*]]: once, %{{[^:]*}}: to %{{[^:]*}})
 // TILES: fagpu.ticket
-// TILES: fagpu.put %[[CH_K]], {{.*}} if(%[[FIRST]])
+// STORES: fagpu.put %[[CH_K]], {{.*}} if(%[[FIRST]])
 // TILES: fagpu.role @math
 // TILES: fagpu.repeat
 // TILES: fagpu.for

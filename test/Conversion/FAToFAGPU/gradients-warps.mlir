@@ -1,5 +1,5 @@
 // Gradients by warps: threads read the numbers of their columns, and the weights are multiplied before the product that follows.
-// RUN: sed 's/OPTIONS//' %s | fa-opt - -fa-to-schedule=chip=sm_80 | FileCheck %s --check-prefix=ONCE
+// RUN: sed 's/OPTIONS/{config = #fa.config<query_block = 64, key_block = 64, deterministic = false>}/' %s | fa-opt - -fa-to-schedule=chip=sm_80 | FileCheck %s --check-prefix=ONCE
 // RUN: sed 's/OPTIONS/{deterministic}/' %s | fa-opt - -fa-to-schedule=chip=sm_80 | FileCheck %s --check-prefix=TWICE
 
 // Eight warps where 128 keys visit more than 32 queries at a time.

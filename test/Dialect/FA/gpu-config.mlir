@@ -63,7 +63,7 @@ func.func private @warps_in_groups() attributes {a = #fa.gpu<warps<groups = 2>>}
 
 // -----
 
-// expected-error @below {{turns is a field of overlap = keys or tiles, not of none}}
+// expected-error @below {{turns is a field of overlap = keys, tiles or stores, not of none}}
 func.func private @turns_without_overlap() attributes {a = #fa.gpu<warp_groups<groups = 2, overlap = none<turns>>>}
 
 // -----
@@ -265,7 +265,7 @@ func.func private @turns_outside() attributes {a = #fa.gpu<warp_groups<turns>>}
 
 // -----
 
-// expected-error @below {{overlap is 'rows', expected none, keys or tiles}}
+// expected-error @below {{overlap is 'rows', expected none, keys, tiles or stores}}
 func.func private @choice() attributes {a = #fa.gpu<warp_groups<overlap = rows>>}
 
 // -----

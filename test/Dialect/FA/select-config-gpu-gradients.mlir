@@ -16,11 +16,17 @@
 // RUN: %{masked}=LONG
 // SHORT: query_block = 64, {{.*}} gradient_form = one_pass>}
 // LONG: query_block = 80, {{.*}} gradient_form = one_pass>}
-// Neither of other head dims, nor of windows, lengths of a batch, sums in one order and chips without groups.
-// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/64/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NARROW --implicit-check-not=longer
-// NARROW: query_block = 128, {{.*}} gradient_form = one_pass>}
+// By warps they are more keys a block.
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPLONG
+// WARPLONG: #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass, from_keys = 8192, from_queries = 8192>>}
+// At head dim 64 tiles of short ones overlap, and the stores of long ones.
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/64/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NARROW
+// NARROW: query_block = 128, {{.*}} overlap = tiles<turns>, tile_order = longest_first, copying_registers = 40>, stages = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 128, {{.*}} overlap = stores<turns>, tile_order = longest_first, copying_registers = 24>, stages = 2>, gradient_form = one_pass, from_keys = 2048, from_queries = 2048>>}
+// RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/64/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NARROWWINDOW --implicit-check-not=longer
+// NARROWWINDOW: query_block = 128, {{.*}} overlap = stores<turns>, {{.*}} gradient_form = one_pass>}
+// Neither of other head dims, nor of windows, lengths of a batch, and sums in one order.
 // RUN: sed 's/{CONFIG}/mask causal {deterministic}/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER --implicit-check-not=longer
-// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE --implicit-check-not=longer
 // RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT --implicit-check-not=longer
 // RUN: sed 's/{CONFIG}/key_lengths(%%n : memref<1xi32>) mask causal/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: memref<1xi32>) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT --implicit-check-not=longer
 // RUN: sed 's/CONFIG//; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER

@@ -221,8 +221,8 @@ def FAGPUFormChannelsPass
     kernel without clusters that has room. Where shared memory does not hold all
     stages, what one product alone reads has one.
     Of gradients in one pass, what is read beside operands that groups exchange
-    alone has two, if there is room, but with a mask not of up to 64 columns; then
-    results may leave through what sums of the loop leave through. What is read
+    alone has two with `overlap = tiles`, if there is room; then results may leave
+    through what sums of the loop leave through. What is read
     transposed has one stage: it is free again as soon as it is in registers.
     Where the place of a fetch depends on the group, each group has a bank. A store
     has shared memory of its own if there is enough; where a block has one tile,

@@ -260,8 +260,9 @@ static LogicalResult checkOwners(function_ref<InFlightDiagnostic()> emitError,
                        << " is a field of warp_groups, not of warps";
   const Field *ofOverlap = findGiven(part, overlapFields);
   if (ofOverlap && !part.hasOverlap())
-    return emitError() << ofOverlap->name
-                       << " is a field of overlap = keys or tiles, not of none";
+    return emitError()
+           << ofOverlap->name
+           << " is a field of overlap = keys, tiles or stores, not of none";
   const Field *ofTerms = findGiven(part, termFields);
   if (ofTerms && part.hasOverlap())
     return emitError() << "terms is for overlap = none, not for "

@@ -177,7 +177,7 @@ def FA_KernelForm : FA_Enum<"KernelForm", "who copies and who multiplies", [
 
 def FA_Overlap : FA_Enum<"Overlap", "what is pipelined", [
   I32EnumAttrCase<"none", 0>, I32EnumAttrCase<"keys", 1>,
-  I32EnumAttrCase<"tiles", 2>]>;
+  I32EnumAttrCase<"tiles", 2>, I32EnumAttrCase<"stores", 3>]>;
 
 def FA_RescalePlace : FA_Enum<"RescalePlace", "when the output is rescaled", [
   I32EnumAttrCase<"after_product", 0>, I32EnumAttrCase<"before_product", 1>]>;
@@ -208,13 +208,13 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     | Field of `warp_groups` | Default | Meaning |
     |---|---|---|
     | `groups` | 1 | Groups that share the rows of the query block evenly, 1 to 3. |
-    | `overlap` | `none` | `keys`: the products of a key block run beside the softmax of the next one. `tiles`: also from one query block to the next. |
+    | `overlap` | `none` | `keys`: the products of a key block run beside the softmax of the next one. `tiles`: also from one query block to the next. `stores`: of gradients in one pass, results of a key block are stored beside the copies of the next one. |
     | `tile_order` | `in_order` | `in_order`: head by head. `longest_first`: groups of heads whose keys and values stay in the L2 cache, the query blocks with most keys first. |
     | `cluster` | 1 | Query blocks that see the same keys and share the copies of these (`fagpu-multicast`). Their tiles are given out ahead, in order; there is no `block_table`. |
     | `captures` | `elements` | `elements`: each thread reads what it needs of captured tensors. `tiles`: what the score function reads at (query, key) comes like keys, by bulk copies to `stages` of shared memory, one for gradients in one pass (16-bit elements whose rows start at multiples of 16 bytes). |
     | `copying_registers` | 0 | Registers of each thread beside the one that copies; threads that multiply share the rest. 0 is what suits the number of groups. |
 
-    | Field of `overlap = keys` and `tiles` | Default | Meaning |
+    | Field of any `overlap` but `none` | Default | Meaning |
     |---|---|---|
     | `turns` | off | Groups take turns at the matrix units (ping-pong scheduling). |
     | `rescale` | `after_product` | `after_product`: the output is rescaled behind the product that ran beside the new maximum. `before_product`: before the next product is issued, which keeps fewer values alive and waits more. |
