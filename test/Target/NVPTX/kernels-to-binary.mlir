@@ -22,10 +22,13 @@
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : (C7517) warpgroup.wait is injected" \
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" 2>&1 | FileCheck %s --check-prefix=WAITS
 
-// Where -O3 spills -O1 is tried too, and what spills less is taken; a remark and the metadata say which.
+// Where -O3 spills -O1 is tried too, and taken if it spills at most half as much; a remark and the metadata say which.
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   FAKE_PTXAS_OUTPUT_O1="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\nptxas info    : Used 200 registers, used 1 barriers" \
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
+// RUN:   FAKE_PTXAS_OUTPUT_O1="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    0 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads\nptxas info    : Used 200 registers, used 1 barriers" \
+// RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=FEWER
 // RUN: env FA_PTXAS=%t.ptxas FAKE_PTXAS_OUTPUT="ptxas info    : Compiling entry function 'copy' for 'sm_80'\n    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\nptxas info    : Used 255 registers, used 1 barriers" \
 // RUN:   fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=HIGHEST
 // RUN: env FA_PTXAS=%t.ptxas fa-opt %s --fagpu-kernels-to-binary="format=cubin" --remark-format=emitRemark --remarks-filter=fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=NOREMARK
@@ -60,6 +63,8 @@
 // LEVEL-NOT: warning
 // LEVEL: assembler_level = 1 : i64
 // LEVEL-SAME: registers = 200 : i64, spill_loads = 0 : i64, spill_stores = 0 : i64
+// FEWER: remark: {{.*}}kernel 'copy': ptxas -O3 spills 28 bytes a thread and -O1 16; the code is that of -O3
+// FEWER: assembler_level = 3 : i64
 // HIGHEST: remark: {{.*}}kernel 'copy': ptxas -O3 spills 28 bytes a thread and -O1 28; the code is that of -O3
 // HIGHEST: assembler_level = 3 : i64
 // NOREMARK-NOT: remark

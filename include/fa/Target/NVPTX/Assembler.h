@@ -41,8 +41,8 @@ struct AssembledImage {
   }
 };
 
-/// The level, 3 or 1, by which kernels of one text spill less: all of them
-/// together, or one alone.
+/// The level of kernels of one text, all of them together or one alone: 1 where
+/// they spill at most half as much by it, else 3.
 unsigned chooseLevel(const AssembledImage &image, llvm::StringRef kernel = "");
 
 /// Runs `assembler` on PTX for an architecture such as sm_90a. The error holds

@@ -27,10 +27,9 @@ def FAKernelsToBinaryPass
     attributes (`fagpu.parameters`, `fagpu.shared_memory`, block size) and, for
     machine code, `registers`, `spill_stores`, `spill_loads` and `assembler_level`:
     where `ptxas -O3` spills, the code is assembled again with -O1, which hoists
-    fewer reads past the registers that there are, and what spills less is taken,
-    in each module of kernels. A remark then says what both spill and which one it
-    is. Where `ptxas` waits for
-    products over a `fagpu.schedule_barrier`, it gets the text without these, and a
+    fewer reads past the registers that there are, and taken if it spills at most
+    half as much, in each module of kernels. A remark then says what both spill
+    and which one it is. Where `ptxas` waits for products over a `fagpu.schedule_barrier`, it gets the text without these, and a
     remark says so; the PTX keeps them.
 
     With `fail-on-spill` it is an error, and a warning otherwise, if a kernel spills or
