@@ -655,7 +655,8 @@ def _register() -> None:
     _add_autocast(torch, library)
     from .transforms import add_rules
 
-    add_rules(library, torch.ops.fa_mlir.attention.default, torch.ops.fa_mlir.attention_backward.default)
+    add_rules(library, torch.ops.fa_mlir.attention.default, torch.ops.fa_mlir.attention_backward.default,
+              torch.ops.fa_mlir.attention_into.default)
     # They take longer to import than everything here.
     after_import("torch.utils.flop_counter", _add_flops)
     after_import("torch.distributed.tensor", _add_sharding)

@@ -7,6 +7,7 @@ derivative of a gradient an error.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -86,22 +87,31 @@ def _take(value: Any, dim: Any, item: int) -> Any:
     return value.contiguous() if value.dim() and value.shape[-1] != 1 and value.stride(-1) != 1 else value
 
 
-def _make_rule(operation: Any) -> Callable:
-    def call_each(info: Any, dims: tuple, *arguments: Any) -> tuple:
-        if not info.batch_size:
-            raise UnsupportedError("torch.func.vmap", "over a dim of size 0", "1 item or more", "a call without vmap")
-        found = [operation(*[_take(value, dim, item) for value, dim in zip(arguments, dims)])
-                 for item in range(info.batch_size)]
-        # Of lists of gradients lists.
-        made = type(found[0])([torch.stack(each) for each in zip(*found)])
-        return made, type(made)([0] * len(made))
+def _call_each(operation: Any, info: Any, dims: tuple, *arguments: Any) -> tuple:
+    if not info.batch_size:
+        raise UnsupportedError("torch.func.vmap", "over a dim of size 0", "1 item or more", "a call without vmap")
+    found = [operation(*[_take(value, dim, item) for value, dim in zip(arguments, dims)])
+             for item in range(info.batch_size)]
+    # Of lists of gradients lists.
+    made = type(found[0])([torch.stack(each) for each in zip(*found)])
+    return made, type(made)([0] * len(made))
 
-    def rule(keys: Any, *arguments: Any, **named: Any) -> Any:
-        return custom_function_call_vmap_helper(retrieve_current_functorch_interpreter(), call_each, operation, *arguments,
-                                                **named)
+
+def _refuse_out(operation: Any, info: Any, dims: tuple, *arguments: Any) -> tuple:
+    raise UnsupportedError("out", "given under torch.func.vmap", "None", "take what the call returns")
+
+
+def _make_rule(operation: Any, map_over: Callable) -> Callable:
+    def rule(*arguments: Any, **named: Any) -> Any:
+        with torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(torch._C.DispatchKey.FuncTorchVmapMode)):
+            return custom_function_call_vmap_helper(retrieve_current_functorch_interpreter(), partial(map_over, operation),
+                                                    operation, *arguments, **named)
     return rule
 
 
 def add_rules(library: Any, *operations: Any) -> None:
     for operation in operations:
-        library.impl(operation._schema.name.partition("::")[2], _make_rule(operation), "FuncTorchBatched", with_keyset=True)
+        name = operation._schema.name.partition("::")[2]
+        # By the mode: a dispatcher does not look into an optional list, of which a tensor may be the only one mapped over.
+        library.impl(name, _make_rule(operation, _refuse_out if name == "attention_into" else _call_each),
+                     "FuncTorchVmapMode")

@@ -91,6 +91,34 @@ class Transforms(unittest.TestCase):
                 expected = torch.stack([right(operands[0][i], operands[1][0], operands[2][i], operands[3][i]) for i in range(3)])
                 self.close(vmap(ours, (2, None, -1, 0))(*moved), expected)
 
+    def test_vmap_over_captures_alone(self):
+        """Rows that are all there is to map over, also within other maps and with gradients."""
+        operands, rows = make_inputs(), torch.randn(3, 8)
+        for name, call in (("score", lambda row: {"score": lambda s, b, h, i, j: s + row[j]}), ("bias", lambda row: {"bias": row}),
+                           ("mask", lambda row: {"mask": lambda b, h, i, j: row[j] > row[0]}),
+                           ("sink", lambda row: {"sink": row[:4]}), ("alibi", lambda row: {"alibi": row[4:]}),
+                           ("lengths", lambda row: {"key_lengths": (row[:2] > 0).int() + 3})):
+            with self.subTest(name):
+                function = lambda row: fa_mlir.attention(*operands, **call(row))
+                self.assertTrue(torch.equal(vmap(function)(rows), torch.stack(list(map(function, rows)))))
+        right = torch.stack([torch.stack([expect(query, *operands[1:], row) for row in rows]) for query in (operands[0], -operands[0])])
+        function = lambda query, row: fa_mlir.attention(query, *operands[1:], score=lambda s, b, h, i, j: s + row[j])
+        queries = torch.stack([operands[0], -operands[0]])
+        self.close(vmap(vmap(function, (None, 0)), (0, None))(queries, rows), right)
+        self.close(vmap(vmap(function, (0, None)), (None, 0))(queries, rows), right.transpose(0, 1))
+        summed = lambda run: lambda row: (run(row) * torch.arange(16.0)).sum()
+        for one, row in zip(vmap(grad(summed(lambda row: function(operands[0], row))))(rows), rows):
+            self.close(one, grad(summed(lambda row: expect(*operands, row)))(row))
+
+    def test_vmap_with_out(self):
+        operands, rows, out = make_inputs(), torch.randn(3, 8), torch.zeros(3, 2, 8, 4, 16)
+        for dims in (0, 0), (0, None):
+            with self.subTest(dims=dims), self.assertRaisesRegex(fa_mlir.UnsupportedError, "'out' is given under torch.func.vmap"):
+                vmap(lambda row, out: fa_mlir.attention(*operands, bias=row, out=out), dims)(rows, out[0] if dims[1] is None else out)
+        # What is not mapped over is one call.
+        vmap(lambda row: fa_mlir.attention(*operands, out=out[0]) + row[0])(rows)
+        self.close(out[0], expect(*operands))
+
     def test_both(self):
         """Gradients of each item, and of a sum over items."""
         for case in CASES:
