@@ -20,18 +20,20 @@ def relative_error(got, expected):
         min=1e-30))
 
 
-def make_inputs(dtype=torch.float32):
-    return [torch.randn(2, 8, 4, 16, dtype=dtype) for _ in range(3)]
+def make_inputs(*leading, dtype=torch.float32):
+    return [torch.randn(*leading, 2, 8, 4, 16, dtype=dtype) for _ in range(3)]
 
 
-def expect(query, key, value, mask=None, bias=None):
-    """In float64, differentiable."""
-    scores = torch.einsum("bihd,bjhd->bhij", query.double(), key.double()) / math.sqrt(query.shape[-1])
+def expect(query, key, value, mask=None, bias=None, softcap=None):
+    """In float64, differentiable. Dims in front of the batch are more of them."""
+    scores = torch.einsum("...ihd,...jhd->...hij", query.double(), key.double()) / math.sqrt(query.shape[-1])
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
     if bias is not None:
         scores = scores + bias.double()
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf)
-    return torch.einsum("bhij,bjhd->bihd", scores.softmax(-1), value.double())
+    return torch.einsum("...hij,...jhd->...ihd", scores.softmax(-1), value.double())
 
 
 def band(width):
@@ -40,5 +42,4 @@ def band(width):
 
 class Edges(unittest.TestCase):
     def close(self, got, expected, bound=2e-6):
-        error = (got.detach().double() - expected.detach().double()).norm() / expected.detach().double().norm()
-        self.assertLess(float(error), bound)
+        self.assertLess(relative_error(got, expected), bound)

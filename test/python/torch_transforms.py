@@ -7,8 +7,6 @@
 Read `CASES`, then `Transforms`; second derivatives, which are refused, and torch.jit.trace follow.
 """
 
-import math
-import os
 import unittest
 import warnings
 
@@ -16,29 +14,12 @@ import torch
 from torch.func import functional_call, grad, jacrev, vjp, vmap
 
 import fa_mlir
-
-SEED = int(os.environ.get("FA_TEST_SEED") or int.from_bytes(os.urandom(4), "little"))
-print("seed", SEED)
-torch.manual_seed(SEED)
+from torch_numbers import Edges, expect, make_inputs
 
 #: (name, shape of what more is given, options of a call with it, what it adds to scores).
 CASES = (("plain", (1,), lambda more: {}, None), ("softcap", (1,), lambda more: {"softcap": 2.0}, None),
          ("bias", (4, 8, 8), lambda more: {"bias": more}, lambda more: more),
          ("score", (8,), lambda more: {"score": lambda s, b, h, i, j: s + more[j] * i}, lambda more: more * torch.arange(8.0)[:, None]))
-
-
-def make_inputs(*leading):
-    return [torch.randn(*leading, 2, 8, 4, 16) for _ in range(3)]
-
-
-def expect(query, key, value, bias=None, softcap=None):
-    """In float64, differentiable."""
-    scores = torch.einsum("...ihd,...jhd->...hij", query.double(), key.double()) / math.sqrt(query.shape[-1])
-    if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
-    if bias is not None:
-        scores = scores + bias.double()
-    return torch.einsum("...hij,...jhd->...ihd", scores.softmax(-1), value.double())
 
 
 def make(case):
@@ -50,16 +31,12 @@ def make(case):
         return (output * torch.arange(16.0)).sum() + 0 * lse.sum()
 
     def right(query, key, value, more):
-        output = expect(query, key, value, None if added is None else added(more), options(more).get("softcap"))
+        output = expect(query, key, value, bias=None if added is None else added(more), softcap=options(more).get("softcap"))
         return (output * torch.arange(16.0)).sum()
     return ours, right
 
 
-class Transforms(unittest.TestCase):
-    def close(self, got, expected, bound=4e-6):
-        error = (got.double() - expected.double()).norm() / max(float(expected.double().norm()), 1e-30)
-        self.assertLess(float(error), bound)
-
+class Transforms(Edges):
     def places(self, case):
         """Of the operands that a case has gradients of."""
         return (0, 1, 2, 3) if case[3] is not None else (0, 1, 2)
@@ -101,14 +78,14 @@ class Transforms(unittest.TestCase):
             with self.subTest(name):
                 function = lambda row: fa_mlir.attention(*operands, **call(row))
                 self.assertTrue(torch.equal(vmap(function)(rows), torch.stack(list(map(function, rows)))))
-        right = torch.stack([torch.stack([expect(query, *operands[1:], row) for row in rows]) for query in (operands[0], -operands[0])])
+        right = torch.stack([torch.stack([expect(query, *operands[1:], bias=row) for row in rows]) for query in (operands[0], -operands[0])])
         function = lambda query, row: fa_mlir.attention(query, *operands[1:], score=lambda s, b, h, i, j: s + row[j])
         queries = torch.stack([operands[0], -operands[0]])
         self.close(vmap(vmap(function, (None, 0)), (0, None))(queries, rows), right)
         self.close(vmap(vmap(function, (0, None)), (None, 0))(queries, rows), right.transpose(0, 1))
         summed = lambda run: lambda row: (run(row) * torch.arange(16.0)).sum()
         for one, row in zip(vmap(grad(summed(lambda row: function(operands[0], row))))(rows), rows):
-            self.close(one, grad(summed(lambda row: expect(*operands, row)))(row))
+            self.close(one, grad(summed(lambda row: expect(*operands, bias=row)))(row))
 
     def test_vmap_with_out(self):
         operands, rows, out = make_inputs(), torch.randn(3, 8), torch.zeros(3, 2, 8, 4, 16)
@@ -153,7 +130,7 @@ class Transforms(unittest.TestCase):
                 query = functional_call(model.project, {**{key.partition(".")[2]: value for key, value in state.items()},
                                                         name.partition(".")[2]: each}, (hidden,))
                 mask = torch.ones(5, 5).tril().log()
-                return expect(query, hidden, hidden, mask)
+                return expect(query, hidden, hidden, bias=mask)
             self.close(found[name], torch.autograd.functional.jacobian(run, state[name].detach()), 1e-5)
         self.assertEqual(found["project.weight"].shape, (1, 5, 2, 4, *weight.shape))
 
@@ -173,7 +150,7 @@ class Transforms(unittest.TestCase):
         model, operands = Model(), make_inputs()
         state = dict(model.named_parameters())
         run = lambda state, captured: functional_call(model, state, (operands, captured)).square().sum()
-        right, = torch.autograd.grad(expect(*operands, model.row).square().sum(), model.row)
+        right, = torch.autograd.grad(expect(*operands, bias=model.row).square().sum(), model.row)
         self.close(grad(run)(state, True)["row"], right)
         with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'score' is a function that reads tensors of an object"):
             grad(run)(state, False)
