@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map_only
 
 # Packages of which a function that reads an attribute is traced once: their functions do
 # not change.
@@ -204,10 +206,32 @@ _QUESTIONS = [f"__{name}__" for name in (
     "abs", "invert", "divmod", "rdivmod", "getnewargs")] + ["is_integer", "as_integer_ratio", "hex", "bit_length"]
 
 
+class _Watched(torch.SymFloat, torch.SymInt):
+    """To torch a number, as a symbol is; to Python, and to what C code reads, an object that is asked."""
+
+    #: Of what symbols are made: this is none of them.
+    node = NotImplemented
+
+    def __init__(self, number: float | int):
+        self.number = number
+
+
+class Unwatch(TorchFunctionMode):
+    """In it functions of torch see numbers that are watched as they are."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return function(*unwatch(args), **unwatch(kwargs or {}))
+
+
+def unwatch(value: Any) -> Any:
+    return tree_map_only(_Watched, operator.attrgetter("number"), value)
+
+
 def watch(number: float | int, asked: list[str]) -> Any:
     """The same number, which adds to `asked` what Python itself does with it: a function that
     compares it, say, may do something else for the next one. What torch computes with it, as with
-    sizes of tensors, is in the graph."""
+    sizes of tensors, is in the graph, as of a number under `Unwatch`. No float or int of Python:
+    C code reads those without asking."""
     base: type = type(number)
 
     def answer_pair(name: str, call: Callable, is_reflected: bool) -> Callable:
@@ -216,10 +240,10 @@ def watch(number: float | int, asked: list[str]) -> Any:
         def answer(self, other, *more):
             if isinstance(other, torch.Tensor):
                 return NotImplemented
-            if isinstance(other, (torch.SymInt, torch.SymFloat)):
+            if isinstance(other, (torch.SymInt, torch.SymFloat)) and not isinstance(other, _Watched):
                 return call(other, number) if is_reflected else call(number, other)
             asked.append(name)
-            return original(self, other, *more)
+            return original(number, unwatch(other), *more)
         return answer
 
     def answer_alone(name: str) -> Callable:
@@ -227,9 +251,12 @@ def watch(number: float | int, asked: list[str]) -> Any:
 
         def answer(self, *more):
             asked.append(name)
-            return original(self, *more)
+            return original(number, *more)
         return answer
 
-    methods = {name: answer_pair(name, *pair) for name, pair in _PAIRS_BY_NAME.items() if hasattr(base, name)}
+    methods: dict[str, Any] = {name: answer_pair(name, *pair) for name, pair in _PAIRS_BY_NAME.items()
+                               if hasattr(base, name)}
     methods.update((name, answer_alone(name)) for name in _QUESTIONS if hasattr(base, name))
-    return type("Watched", (base,), methods)(number)
+    # For isinstance.
+    methods["__class__"] = property(lambda self: base)
+    return type("Watched", (_Watched,), methods)(number)

@@ -32,7 +32,7 @@ from torch.overrides import TorchFunctionMode
 
 from . import regions
 from .arguments import requires_gradient
-from .captures import Rebuild, Walk, is_same, is_wide, watch
+from .captures import Rebuild, Unwatch, Walk, is_same, is_wide, unwatch, watch
 from .errors import UnsupportedError
 from .problem import Traced
 from .regions import ELEMENTS, Body, Refused, Table, Scalar, evaluate, unsupported
@@ -131,8 +131,8 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
     def scalars(*inputs):
         pair, given = inputs[:len(_ARGUMENTS[name])], iter(inputs[len(_ARGUMENTS[name]):])
         rebuilt = Rebuild([next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]).value(function)
-        with _Lines(), TransformGetItemToIndex():
-            return rebuilt(*pair)
+        with _Lines(), TransformGetItemToIndex(), Unwatch():
+            return unwatch(rebuilt(*pair))
 
     decompositions: Any = get_decompositions(_DECOMPOSED)
     # Sizes that are the same now may differ later: each is a symbol of its own.
@@ -332,7 +332,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
                 others.append(tensor)
                 places.append(-len(others))
             elif node.op == "output":
-                result = node.args[0]
+                result = lift(node.args[0])
             else:
                 arguments = lift(node.args)
                 named = dict(lift(tuple(sorted(node.kwargs.items()))))

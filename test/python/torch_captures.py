@@ -92,6 +92,52 @@ class Functions(Edges):
                     self.close(fa_mlir.attention(*inputs, score=make(number)),
                                expect(factor * inputs[0], *inputs[1:]))
 
+    def test_numbers_that_c_code_reads(self):
+        """math, items and ranges read a number without a method of it. What torch computes stays an argument."""
+        factors = (2.0, 3.0, 0.5, 2.0, 3.0, 0.5, 7.0, 7.0)
+        table = torch.randn(9)
+        where, clamp = torch.where, torch.clamp
+
+        def make(n):
+            return {"root": lambda s, b, h, i, j: s * n * 0.1 if math.sqrt(n) < 2 else s,
+                    "hypotenuse": lambda s, b, h, i, j: s * n * 0.1 if math.hypot(n, 4) <= 5 else s,
+                    "item": lambda s, b, h, i, j: s * factors[int is type(n) and n] * n,
+                    "same item": lambda s, b, h, i, j: s * (factors[n] if isinstance(n, int) else 1) * n,
+                    "range": lambda s, b, h, i, j: s * len(range(round(n))) * n,
+                    "set": lambda s, b, h, i, j: s * n if n in {1, 3} else s + n,
+                    "text": lambda s, b, h, i, j: s * n if f"{n:2}" == " 3" else s + n,
+                    "part": lambda s, b, h, i, j: s * n.real,
+                    # Arguments, but for the last of them.
+                    "product": lambda s, b, h, i, j: n * s - n, "alone": lambda s, b, h, i, j: n * 1.0 if n > 4 else n,
+                    "result": lambda s, b, h, i, j: n, "clamp": lambda s, b, h, i, j: clamp(s, -n, n) + s.clamp(max=n),
+                    "where": lambda s, b, h, i, j: where(i - j < n, s, n), "size": lambda s, b, h, i, j: s * (table.shape[0] * n),
+                    "most": lambda s, b, h, i, j: s + torch.sym_max(table.shape[0], n), "power": lambda s, b, h, i, j: 1.5 ** n * s,
+                    "float": lambda s, b, h, i, j: s * torch.sym_float(n), "tensor": lambda s, b, h, i, j: s * torch.tensor(n)}
+
+        inputs = make_inputs()
+        scores = torch.einsum("bihd,bjhd->bhij", *inputs[:2]) / 4
+        i, j = torch.arange(8)[:, None], torch.arange(8)
+        for name in make(1):
+            for number in (1, 4, 2, 6, 3.0, 200.0, 0.5):
+                function = make(number)[name]
+                with self.subTest(name, number=number):
+                    right = torch.as_tensor(function(scores, 0, 0, i, j)).expand(2, 4, 8, 8)
+                    self.close(fa_mlir.attention(*inputs, score=function), expect(*inputs, bias=right - scores), 1e-5)
+
+    def test_numbers_that_torch_reads_are_arguments(self):
+        """They compile once."""
+        inputs = make_inputs()
+        for name, make in (("product", lambda n: lambda s, b, h, i, j: n * s - n), ("result", lambda n: lambda s, b, h, i, j: n),
+                           ("clamp", lambda n: lambda s, b, h, i, j: s.clamp(max=n)),
+                           ("where", lambda n: lambda s, b, h, i, j: torch.where(i - j < n, s, n))):
+            for numbers in (2, 5, 3), (2.5, 0.5, 3.0):
+                fa_mlir.attention(*inputs, score=make(numbers[0]))
+                before = fa_mlir.stats()["compilations"] + fa_mlir.stats()["disk_hits"]
+                for number in numbers[1:]:
+                    fa_mlir.attention(*inputs, score=make(number))
+                with self.subTest(name, numbers=numbers):
+                    self.assertEqual(fa_mlir.stats()["compilations"] + fa_mlir.stats()["disk_hits"], before)
+
     def test_sizes_that_decide(self):
         def counted(table):
             return lambda s, b, h, i, j: s * len(table) * 0.1
