@@ -276,8 +276,21 @@ def clear(out: Any) -> None:
     array[...] = 0
 
 
-def check_tensors(torch: Any, **arrays: Any) -> None:
-    for name, array in arrays.items():
+#: What `check_tensors` takes, in this order.
+_NAMES = ("query", "key", "value", "mask", "alibi", "bias", "sink", "out", "query_lengths", "key_lengths", "query_starts",
+          "key_starts", "key_pages", "dropout_state")
+
+
+def check_tensors(torch: Any, *arrays: Any) -> None:
+    tensor, strided = torch.Tensor, torch.strided
+    for array in arrays:
+        # Most calls have none of the others.
+        if array is not None and not (type(array) is tensor and array.layout is strided and not array.is_nested):
+            break
+    else:
+        if arrays[1] is not None and arrays[2] is not None:
+            return
+    for name, array in zip(_NAMES, arrays):
         if array is None:
             if name in ("key", "value"):
                 raise refuse(name, "is None, expected a torch.Tensor, as the query is")

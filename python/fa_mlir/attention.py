@@ -52,7 +52,7 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
 
 
 def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: Any, out: Any,
-                needs_gradient: bool, layout: str, lse: bool) -> tuple:
+                needs_gradient: bool, layout: str, lse: bool, is_traced: bool) -> tuple:
     query, key, value = operands
     # An exported program has no empty lists.
     numbers = numbers or None
@@ -66,7 +66,7 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
     try:
         if needs_gradient and _are_transforms_active():
             return importlib.import_module(".transforms", __package__).differentiate(query, key, value, numbers, text, *tensors)
-        if _is_traced() is not None and out is None:
+        if is_traced and out is None:
             return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
         if needs_gradient:
             return _differentiable(query, key, value, numbers, text, *tensors)
@@ -208,10 +208,11 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     torch = _torch or _find_torch()
     is_torch = torch is not None and isinstance(query, torch.Tensor)
     kind: Any = TorchArrays
-    if is_torch and not _is_compiling():
-        check_tensors(torch, query=query, key=key, value=value, mask=None if callable(mask) else mask, alibi=alibi, bias=bias,
-                      sink=sink, out=out, query_lengths=query_lengths, key_lengths=key_lengths, query_starts=query_starts,
-                      key_starts=key_starts, key_pages=key_pages, dropout_state=dropout_state)
+    is_compiling = is_torch and _is_compiling()
+    is_traced = is_torch and not is_compiling and _is_traced() is not None
+    if is_torch and not is_compiling:
+        check_tensors(torch, query, key, value, None if callable(mask) else mask, alibi, bias, sink, out, query_lengths,
+                      key_lengths, query_starts, key_starts, key_pages, dropout_state)
     if not is_torch:
         kind = NumpyArrays
         names = ("query", "key", "value", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts",
@@ -241,7 +242,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if sink is not None:
         sink = check_sink(sink, query.shape[1 if layout == "bhsd" else -2], torch if is_torch else None)
     dropout = check_dropout(dropout_p, dropout_state, query, torch if is_torch else None) if dropout_p else None
-    needs_gradient, is_traced = False, is_torch and not _is_compiling() and _is_traced() is not None
+    needs_gradient = False
     if is_torch:
         if torch.autograd.forward_ad._current_level >= 0:
             refuse_tangents(torch, query=query, key=key, value=value, alibi=alibi, bias=bias, sink=sink)
@@ -253,8 +254,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         if torch.is_grad_enabled():
             needs_gradient = query.requires_grad or key.requires_grad or value.requires_grad
             if not needs_gradient:
-                needs_gradient = any(map(requires_gradient, (query, key, value, alibi, bias, sink)
-                                         if _is_compiling() or _are_transforms_active() else (alibi, bias, sink)))
+                needs_gradient = (requires_gradient(alibi) or requires_gradient(bias) or requires_gradient(sink)
+                                  or ((is_compiling or _are_transforms_active())
+                                      and any(map(requires_gradient, (query, key, value)))))
     width = None
     if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
         width = value.shape[-1]
@@ -283,9 +285,10 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     text = find_text(decided)
     operands = [query, key, value]
     if is_torch:
-        if not _is_compiling():
+        if not is_compiling:
             operands, tensors = list(map(as_stored, operands)), list(map(as_stored, tensors))
-        output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout, decided[-1])
+        output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout, decided[-1],
+                                  is_traced)
     else:
         output, lse = _call_arrays(text, operands, tensors, numbers, out)
     if width is not None:
