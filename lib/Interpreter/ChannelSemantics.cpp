@@ -96,7 +96,8 @@ static LogicalResult waitForCopies(Worker &worker, Operation *op,
                                    int64_t use, size_t pending) {
   for (; worker.copies.size() > pending; worker.copies.pop_front())
     worker.copies.front().arrive();
-  if (channel.isFull(bank, use))
+  // Those of other groups are there behind the barrier.
+  if (channel.isFull(bank, use) || channel.getNumFillers() > 1)
     return success();
   return worker.fail(op, "with pending(" + Twine(pending) +
                              ") leaves in flight the copy of use " +
@@ -245,8 +246,7 @@ static LogicalResult compileSync(fagpu::SyncOp op, ProgramBuilder &builder) {
     FailureOr<Worker *> worker = getWorker(op, frame);
     if (failed(worker))
       return failure();
-    ++(*worker)->numSyncs;
-    return success();
+    return (*worker)->synchronize(op);
   });
   return success();
 }

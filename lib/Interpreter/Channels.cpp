@@ -224,7 +224,9 @@ LogicalResult ViewToken::checkReadable(Worker &worker, Operation *op) const {
   if (release)
     return worker.fail(op, "reads a stage that was released at " +
                                describePlace(release));
-  if (worker.numSyncs > syncsAtAcquire)
+  // A copy of another group that no barrier has waited for.
+  bool isThere = syncsAtAcquire < 0 || channel->isFull(bank, use);
+  if (worker.numSyncs > syncsAtAcquire && isThere)
     return success();
   return worker.fail(op, "reads what other warps have copied: no 'fagpu.sync' "
                          "has followed the acquire at " +

@@ -94,6 +94,18 @@ LogicalResult Worker::waitUntil(Operation *op, std::string what,
   return success();
 }
 
+LogicalResult Worker::synchronize(Operation *op) {
+  ++numSyncs;
+  if (role.getGroups() == 1)
+    return success();
+  return waitUntil(op, "the other groups of @" + role.getSymName().str(), [&] {
+    return llvm::all_of(
+        block.getWorkers(), [&](const std::unique_ptr<Worker> &other) {
+          return other->role != role || other->numSyncs >= numSyncs;
+        });
+  });
+}
+
 LogicalResult Worker::step(Operation *op) {
   return waitUntil(op, "", [] { return true; });
 }

@@ -60,6 +60,8 @@ public:
   /// The same, and waits until `isReady`; `what` says for what.
   LogicalResult waitUntil(Operation *op, std::string what,
                           std::function<bool()> isReady);
+  /// Waits until all groups of the role have passed as many barriers.
+  LogicalResult synchronize(Operation *op);
   /// Notes something done for the trace, in few words.
   void record(Operation *op, const Twine &text);
 

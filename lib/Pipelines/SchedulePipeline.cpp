@@ -99,6 +99,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
     functions.addPass(createFAGPUSelectProductsPass());
     functions.addPass(createFAGPUSinkWaitsPass());
     functions.addPass(createFAGPUJoinProductsPass());
+    functions.addPass(createFAGPUDivideColumnsPass());
     functions.addPass(createFAGPUShareScalarsPass());
     functions.addPass(createFAGPUSplitRolesPass());
     addCleanUp(functions);

@@ -330,6 +330,9 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "has block_table and splits keys, expected one of "
                           "them on "
                        << target.chip << "; the nearest is no block_table";
+  if (part.columnGroups != 1)
+    return emitError() << "column_groups is " << part.columnGroups
+                       << ", which is for gradients; the nearest is 1";
   std::string obstacle = getFormObstacle(part.form, target, problem);
   if (!obstacle.empty())
     return emitError() << stringifyKernelForm(part.form)

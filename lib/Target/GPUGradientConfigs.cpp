@@ -202,12 +202,12 @@ static ConfigAttr makeOnePass(MLIRContext *context, const GPUTarget &target,
       .withGradientForm(GradientForm::one_pass);
 }
 
-bool mlir::fa::isMaskedOnOneSideAlone(const AttentionProblem &problem) {
-  bool isPlain = !problem.hasScore && !problem.hasLengths &&
-                 !problem.isPacked && !problem.addsToCaptures &&
-                 problem.getValuesBeside() == 0;
-  return isPlain && problem.hasMask && !problem.hidesAtRunTime &&
-         problem.regions.comparisons == 1;
+bool mlir::fa::isPlainGradient(const AttentionProblem &problem) {
+  bool isBounded = !problem.hasMask || (!problem.hidesAtRunTime &&
+                                        problem.regions.comparisons == 1);
+  return isBounded && !problem.hasScore && !problem.hasLengths &&
+         !problem.isPacked && !problem.addsToCaptures &&
+         problem.getValuesBeside() == 0;
 }
 
 /// That of short sequences, whose tiles overlap, and `config` for long ones.
@@ -229,7 +229,7 @@ static ConfigAttr addLonger(ConfigAttr config, const GroupsRow &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
-  if (!isMaskedOnOneSideAlone(problem))
+  if (!problem.hasMask || !isPlainGradient(problem))
     return config;
   if (int64_t below = row.tilesIfMaskedBelow;
       below && cast<GPUConfigAttr>(config.getTarget()).getPart().overlap ==

@@ -131,7 +131,7 @@ struct WarpsRow {
   int64_t maxHeadDim;
   GradientForm form = GradientForm::two_pass;
   RowsByColumns ofQueries = {}, ofKeys = {}, once = {}, onceIfLong = {};
-  int64_t operandColumns = 0, fromLong = 0;
+  int64_t operandColumns = 0, fromLong = 0, groupsIfPlain = 1;
 
   /// A row for head dims up to `most`.
   constexpr explicit WarpsRow(int64_t most) : maxHeadDim(most) {}
@@ -157,7 +157,12 @@ struct WarpsRow {
   constexpr WarpsRow &onePass(int64_t keys, int64_t queries) {
     return set(once, RowsByColumns{keys, queries});
   }
-  /// From so many keys and queries on, where a mask bounds one side.
+  /// Groups that divide its columns, where a gradient has at most a mask that
+  /// bounds one side (`isPlainGradient`).
+  constexpr WarpsRow &columnGroupsIfPlain(int64_t groups) {
+    return set(groupsIfPlain, groups);
+  }
+  /// From so many keys and queries on, for the same gradients.
   constexpr WarpsRow &onePassIfLong(int64_t from, int64_t keys,
                                     int64_t queries) {
     return set(fromLong, from).set(onceIfLong, RowsByColumns{keys, queries});
@@ -169,15 +174,19 @@ struct WarpsRow {
 };
 
 // Warps of 32 rows read columns half as often as those of 16. Above head dim
-// 128 the sums of both gradients of keys leave no registers for scores. Blocks
-// of 128 keys add half as often to gradients of queries: causal at head dim 128
-// they have 1.06 of the speed at 16384, and 0.98 at 2048 (measured on an H200).
+// 128 the sums of both gradients of keys leave no registers for scores. At head
+// dim 128 two groups that divide the columns have 1.01 to 1.03 of the speed of
+// one, causal 1.02 to 1.06 from 512 to 16384. Blocks of 128 keys add half as
+// often to gradients of queries: 0.96 of that speed at 512, 1.04, 1.05 and 1.02
+// at 2048, 4096 and 16384, causal 0.93, 1.00, 1.03 and 1.06 (measured on an
+// H200).
 // clang-format off
 inline constexpr WarpsRow ofWarps[] = {
     WarpsRow(64).passes(GradientForm::two_pass).queriesByKeys(128, 32)
         .keysByQueries(128, 32).onePass(128, 32),
     WarpsRow(128).passes(GradientForm::two_pass).queriesByKeys(128, 32)
-        .keysByQueries(64, 64).onePass(64, 64).onePassIfLong(8192, 128, 64),
+        .keysByQueries(64, 64).onePass(64, 64).columnGroupsIfPlain(2)
+        .onePassIfLong(2048, 128, 64),
     WarpsRow(256).passes(GradientForm::three_pass).queriesByKeys(64, 32)
         .keysByQueries(64, 32)};
 

@@ -59,6 +59,15 @@ static bool takesOnePass(RowsByColumns block, const AttentionProblem &problem) {
              0;
 }
 
+/// Whether groups can divide columns: their share of a head dim is a panel of
+/// shared memory, and dropout numbers the columns of all threads.
+static bool takesColumnGroups(int64_t groups, const AttentionProblem &problem) {
+  constexpr int64_t panel = 64;
+  return problem.queryHeadDim % (panel * groups) == 0 &&
+         problem.valueHeadDim % (panel * groups) == 0 &&
+         problem.valuesOfFactors == 0 && !problem.isDropoutAlone;
+}
+
 static GPUPart getPart(const AttentionProblem &problem) {
   GPUPart part;
   part.blockTable = problem.hidesAtRunTime;
@@ -120,7 +129,8 @@ static GPUNeeds getNeedsOfFloats(const GPUPart &part, const Kernel &kernel,
 }
 
 /// What a kernel takes. That of one pass brings gradients of scores to all
-/// warps, and then has those of the queries in place of scores.
+/// warps, with several groups weights too, and then has those of the queries in
+/// place of scores.
 static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
                          const AttentionProblem &problem) {
   if (isSplit(problem))
@@ -139,6 +149,8 @@ static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
   if (kernel.isOnePass) {
     numbers = std::max(numbers, block.columns * problem.queryHeadDim);
     shared = block.rows * block.columns * bytes;
+    if (part.columnGroups > 1)
+      shared *= 2;
   }
   numbers += block.rows *
              static_cast<int64_t>(llvm::alignTo(kernel.sums, depthOfProduct));
@@ -157,17 +169,18 @@ static bool fits(const GPUPart &part, const Kernel &kernel,
   return fits(getNeeds(part, kernel, problem), getGPULimits(target, part));
 }
 
-/// What the columns of a step are a multiple of: the depth of a product, or, of
-/// f32, the rows of all warps, which split them.
-static int64_t getColumnMultiple(const AttentionProblem &problem,
-                                 const Kernel &kernel) {
-  return isSplit(problem) ? kernel.getThreads() / 2 : depthOfProduct;
+/// What the columns of a step are a multiple of: the depth of a product for
+/// each group, or, of f32, the rows of all warps, which split them.
+static int64_t getColumnMultiple(const GPUPart &part, const Kernel &kernel,
+                                 const AttentionProblem &problem) {
+  return isSplit(problem) ? kernel.getThreads() / 2
+                          : depthOfProduct * part.columnGroups;
 }
 
 /// As many columns as fit, up to those of the block; at least one multiple.
 static Kernel shrink(Kernel kernel, const GPUPart &part,
                      const GPUTarget &target, const AttentionProblem &problem) {
-  int64_t multiple = getColumnMultiple(problem, kernel);
+  int64_t multiple = getColumnMultiple(part, kernel, problem);
   while (kernel.block.columns > multiple &&
          !fits(part, kernel, target, problem))
     kernel.block.columns -= multiple;
@@ -220,7 +233,7 @@ static ConfigAttr addLonger(ConfigAttr config, const WarpsRow &row,
                             const AttentionProblem &problem,
                             std::string &reason) {
   Kernel kernel = {row.onceIfLong, getSumsOfKeys(problem), /*isOnePass=*/true};
-  if (!row.fromLong || !isMaskedOnOneSideAlone(problem) ||
+  if (!row.fromLong || !isPlainGradient(problem) ||
       !takesOnePass(row.onceIfLong, problem) ||
       !fits(part, kernel, target, problem))
     return config;
@@ -245,6 +258,12 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
   if (takesOnePass(row.once, problem) && !problem.mustBeDeterministic &&
       !problem.addsToCaptures) {
     Kernel once = {row.once, getSumsOfKeys(problem), /*isOnePass=*/true};
+    GPUPart divided = part;
+    divided.columnGroups = row.groupsIfPlain;
+    if (isPlainGradient(problem) &&
+        takesColumnGroups(row.groupsIfPlain, problem) &&
+        fits(divided, once, target, problem))
+      part = divided;
     if (fits(part, once, target, problem))
       return addLonger(makeOnePass(context, once.block, part), row, part,
                        target, problem, reason);
@@ -306,7 +325,7 @@ static LogicalResult verifyBlock(function_ref<InFlightDiagnostic()> emitError,
                         << " = " << smallestOfFloats.columns;
     return diagnostic << " or " << most << ", 16 or 32 rows for each warp";
   }
-  int64_t multiple = getColumnMultiple(problem, kernel);
+  int64_t multiple = getColumnMultiple(part, kernel, problem);
   if (block.columns % multiple || block.columns < multiple ||
       block.columns > 256)
     return emitError() << columnsName << " is " << block.columns
@@ -370,6 +389,30 @@ static LogicalResult verifyOnePass(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+static LogicalResult
+verifyColumnGroups(function_ref<InFlightDiagnostic()> emitError,
+                   ConfigAttr config, const AttentionProblem &problem) {
+  int64_t groups =
+      cast<GPUConfigAttr>(config.getTarget()).getPart().columnGroups;
+  if (groups == 1)
+    return success();
+  auto refuse = [&](const Twine &reason) {
+    return emitError() << "column_groups is " << groups << ", " << reason;
+  };
+  if (config.getGradientForm() != GradientForm::one_pass)
+    return refuse("but gradient_form is " +
+                  stringifyGradientForm(*config.getGradientForm()) +
+                  ", expected one_pass; the nearest is column_groups = 1");
+  if (problem.valuesOfFactors != 0 || problem.isDropoutAlone)
+    return refuse("but dropout numbers the columns of all threads; the nearest "
+                  "is 1");
+  if (!takesColumnGroups(groups, problem))
+    return refuse("but head dims are " + Twine(problem.queryHeadDim) + " and " +
+                  Twine(problem.valueHeadDim) + ", expected multiples of " +
+                  Twine(64 * groups) + "; the nearest is 1");
+  return success();
+}
+
 LogicalResult mlir::fa::verifyWarpsGradientConfig(
     function_ref<InFlightDiagnostic()> emitError, const GPUTarget &target,
     ConfigAttr config, const AttentionProblem &problem) {
@@ -394,6 +437,8 @@ LogicalResult mlir::fa::verifyWarpsGradientConfig(
   GradientForm form = *config.getGradientForm();
   if (form == GradientForm::one_pass &&
       failed(verifyOnePass(emitError, target, config, problem)))
+    return failure();
+  if (failed(verifyColumnGroups(emitError, config, problem)))
     return failure();
   // Both gradients of keys leave no registers for scores.
   int64_t most = isSplit(problem) ? 64 : 128;

@@ -53,10 +53,10 @@ verifyGPUGradientConfig(function_ref<InFlightDiagnostic()> emitError,
 /// What the score function of a gradient does.
 RegionWork getWorkOfScore(AttentionGradientOp op);
 
-/// Whether a mask of one bound is all that a gradient has: blocks of keys of
-/// long sequences see many queries. Of several bounds, or of run time, they may
-/// see few, and lengths of a batch and packed sequences may be short.
-bool isMaskedOnOneSideAlone(const AttentionProblem &problem);
+/// Whether a mask of one bound is the most that a gradient has: blocks of keys
+/// of long sequences see many queries. Of several bounds, or of run time, they
+/// may see few, and lengths of a batch and packed sequences may be short.
+bool isPlainGradient(const AttentionProblem &problem);
 
 /// Whether kernels of a gradient have the form `warps`.
 bool hasGradientByWarps(const GPUTarget &target,

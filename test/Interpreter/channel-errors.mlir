@@ -31,6 +31,8 @@
 // RUN: not fa-run %t/written_twice.mlir --target=interpret --as-written --seed=1 --grid=3 2>&1 | FileCheck %t/written_twice.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/written_and_added.mlir --target=interpret --as-written --seed=1 --grid=2 2>&1 | FileCheck %t/written_and_added.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/written_and_read.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/written_and_read.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/unsynchronized_half.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/unsynchronized_half.mlir --implicit-check-not=error:
+// RUN: not fa-run %t/sync_of_one.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/sync_of_one.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/refilled.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/refilled.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/empty_copy.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/empty_copy.mlir --implicit-check-not=error:
 // RUN: not fa-run %t/vector_outside.mlir --target=interpret --as-written --seed=1 --grid=1 2>&1 | FileCheck %t/vector_outside.mlir --implicit-check-not=error:
@@ -769,6 +771,41 @@ func.func @kernel(%m: memref<64xf32>) attributes {fagpu.kernel = "sm_90a"} {
     fagpu.put %c, %m[%z] [64] : memref<64xf32> into !c
     %v = fagpu.acquire %c : !c
     fagpu.release %v : !v
+  }
+  return
+}
+
+//--- unsynchronized_half.mlir
+
+// CHECK: error: 'fagpu.load' op reads what other warps have copied: no 'fagpu.sync' has followed the acquire at line
+!c = !fagpu.channel<16x8xf32, #fagpu.smem<0>, 1>
+!v = !fagpu.view<16x8xf32, #fagpu.smem<0>>
+func.func @kernel(%m: memref<16x8xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %c = fagpu.channel cp_async : !c
+  fagpu.role @all(%g) groups(2) warps(1) {
+    %at = arith.muli %g, %c8 : i32
+    fagpu.put %c part(%at, %z), %m[%at, %z] [8, 8] : memref<16x8xf32> into !c
+    %v = fagpu.acquire %c pending(0) : !c
+    %x = fagpu.load %v : !v -> tensor<16x8xf32, #fagpu.acc<1>>
+    fagpu.release %v : !v
+  }
+  return
+}
+
+//--- sync_of_one.mlir
+
+// A barrier is one of all groups of a role.
+// CHECK: error: 'fagpu.sync' op waits forever: no role of the block can go on
+// CHECK: note: group 0 of @all: waits for the other groups of @all
+func.func @kernel(%m: memref<16x8xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  fagpu.role @all(%g) groups(2) warps(1) {
+    %is_first = arith.cmpi eq, %g, %z : i32
+    scf.if %is_first {
+      fagpu.sync
+    }
   }
   return
 }

@@ -233,6 +233,28 @@ func.func @put_heads(%m: memref<1x2x16x8xf32>, %o: !o) attributes {fagpu.kernel 
   return
 }
 
+// Two groups copy halves of a stage, and behind the barrier of both each sees all.
+// REDEFINE: %{entry} = put_halves
+// REDEFINE: %{more} = --grid=1 --input=16x8xf32=3 --input=2x16xf32
+// RUN: %{check}
+// put_halves: argument 1: 2x16xf32 = [24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24]
+func.func @put_halves(%m: memref<16x8xf32>, %o: memref<2x16xf32>) attributes {fagpu.kernel = "sm_80"} {
+  %z = arith.constant 0 : i32
+  %c8 = arith.constant 8 : i32
+  %c = fagpu.channel cp_async : !c
+  fagpu.role @all(%g) groups(2) warps(1) {
+    %at = arith.muli %g, %c8 : i32
+    fagpu.put %c part(%at, %z), %m[%at, %z] [8, 8] : memref<16x8xf32> into !c
+    %v = fagpu.acquire %c pending(0) : !c
+    fagpu.sync
+    %x = fagpu.load %v : !v -> !s
+    fagpu.release %v : !v
+    %s = fagpu.reduce add %x : !s -> !row
+    fagpu.store %s, %o[%g, %z] sizes [1, 16] : !row into memref<2x16xf32>
+  }
+  return
+}
+
 // Two groups write halves of a stage, and each sees both. Element (r, c) of what
 // a group has is element (8 g + c, r) of the stage.
 // REDEFINE: %{entry} = write

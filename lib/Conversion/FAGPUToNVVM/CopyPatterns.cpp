@@ -293,11 +293,18 @@ struct SyncPattern : public KernelPattern<SyncOp> {
                   ConversionPatternRewriter &rewriter) const override {
     Emitter emit(rewriter, op.getLoc());
     auto role = op->getParentOfType<RoleOp>();
-    if (role.getBarrier())
-      NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange{},
-                              emit.add(role.getGroup(), *role.getBarrier()),
-                              emit.constant(role.getThreadsPerGroup()),
+    int64_t groups = role.getGroups();
+    auto kernel = role->getParentOfType<func::FuncOp>();
+    auto wait = [&](Value barrier) {
+      NVVM::BarrierOp::create(rewriter, op.getLoc(), TypeRange{}, barrier,
+                              emit.constant(groups * role.getThreadsPerGroup()),
                               NVVM::BarrierReductionAttr(), Value());
+    };
+    // That of all groups is behind those of each.
+    if (groups == 1 && role.getBarrier())
+      wait(emit.add(role.getGroup(), *role.getBarrier()));
+    else if (!llvm::hasSingleElement(kernel.getOps<RoleOp>()))
+      wait(emit.constant(*role.getBarrier() + groups));
     else
       NVVM::Barrier0Op::create(rewriter, op.getLoc());
     rewriter.eraseOp(op);

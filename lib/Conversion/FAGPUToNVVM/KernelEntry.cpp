@@ -85,7 +85,7 @@ void KernelContext::emitThreads() {
     if (isRunByLanes(role))
       role->setAttr(runByLanesAttrName, builder.getUnitAttr());
     firstThreads[role] = start;
-    start += role.getGroups() * llvm::alignTo(role.getThreadsPerGroup(), 128);
+    start += role.getThreadsOfBlock();
   }
 }
 

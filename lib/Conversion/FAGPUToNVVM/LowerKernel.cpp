@@ -52,7 +52,7 @@ private:
     warp = emit.firstLane(emit.shiftRight(thread, 5));
     for (RoleOp role : roles) {
       // Lowering erases the role.
-      int64_t warpsOfRole = role.getGroups() * warpsPerGroup(role);
+      int64_t warpsOfRole = role.getThreadsOfBlock() / 32;
       lowerRole(role, /*isOnlyRole=*/roles.size() == 1);
       numWarps += warpsOfRole;
     }
@@ -63,8 +63,10 @@ private:
     emit.synchronizeCluster();
   }
 
+  /// A group alone also has the warps that fill up its last four.
   static int64_t warpsPerGroup(RoleOp role) {
-    return llvm::alignTo(role.getWarps(), 4);
+    return role.getGroups() > 1 ? int64_t(role.getWarps())
+                                : role.getThreadsOfBlock() / 32;
   }
 
   /// Opens a branch, and continues inside it.
@@ -85,7 +87,8 @@ private:
                                                emit.constant(perGroup))
                             .getResult();
     // A role that is the whole block needs no branch.
-    bool isWholeBlock = isOnlyRole && role.getWarps() % 4 == 0;
+    bool isWholeBlock =
+        isOnlyRole && role.getGroups() * role.getWarps() % 4 == 0;
     if (isWholeBlock && role.getGroups() == 1)
       group = emit.constant(0);
     if (!isWholeBlock)

@@ -74,8 +74,9 @@ LogicalResult GradientResult::run(Value sums, Type element, int64_t columns) {
 
 /// Sums that were added as threads held them, by columns: of 16 rows a warp and
 /// 8 columns at a time, a lane has two columns of two rows 8 apart in four
-/// words, beside each other or each beside those of the other threads. Rows
-/// become columns again.
+/// words, beside each other or each beside those of the other threads. Groups
+/// that divide columns have their own one behind the other. Rows become columns
+/// again.
 Value GradientResult::gatherFragments(const QuerySums &place,
                                       const QuerySumsPart &part) {
   OpBuilder builder(finalize);
@@ -104,18 +105,26 @@ Value GradientResult::gatherFragments(const QuerySums &place,
   Value column = number(0), row = number(1);
   // Of the kernel that adds them.
   ConfigAttr config = finalize.getConfigAttr();
-  auto warps = static_cast<int32_t>(
-      getWarpsOfOnePass(config.getKeyBlock(), config.getQueryBlock()));
+  auto groups = static_cast<int32_t>(getGPUPart(config).columnGroups);
+  auto warps = static_cast<int32_t>(getWarpsOfOnePass(config.getKeyBlock(),
+                                                      config.getQueryBlock())) /
+               groups;
+  int32_t queries = static_cast<int32_t>(part.queries) / groups;
   int32_t rowsAtOnce = 16 * warps, threads = 32 * warps, ofEight = 4 * threads;
   bool byWords = addsByWords(finalize->getParentOfType<func::FuncOp>());
   int32_t ofWord = byWords ? threads : 1, ofThread = byWords ? 1 : 4;
   Value index = blocks.splat(
       place.getOffsets(builder, loc, /*group=*/Value(), 0).back(), indexType);
+  if (groups > 1)
+    index = arith::AddIOp::create(
+        builder, loc, index,
+        digit(column, queries, 0,
+              queries * static_cast<int32_t>(part.columns)));
+  int32_t eights = groups > 1 ? queries / 8 : 0;
   for (Value part :
-       {digit(row, rowsAtOnce, 0,
-              static_cast<int32_t>(part.queries) / 8 * ofEight),
+       {digit(row, rowsAtOnce, 0, queries / 8 * ofEight),
         digit(row, 16, warps, 32 * ofThread), digit(row, 8, 2, 2 * ofWord),
-        digit(row, 1, 8, 4 * ofThread), digit(column, 8, 0, ofEight),
+        digit(row, 1, 8, 4 * ofThread), digit(column, 8, eights, ofEight),
         digit(column, 2, 4, ofThread), digit(column, 1, 2, ofWord)})
     index = arith::AddIOp::create(builder, loc, index, part);
   SmallVector<Value> indices =

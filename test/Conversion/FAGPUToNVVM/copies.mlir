@@ -120,6 +120,41 @@ func.func @roles(%m: memref<?x64xf16>, %f: memref<?x16xf32>, %n: i32) attributes
   return
 }
 
+// Groups of two warps stand beside each other, and all of their threads wait at
+// one barrier: that of the block, or one behind those of each group.
+// CHECK-LABEL: func.func @column_groups
+// ROLES-LABEL: llvm.func @column_groups(
+// ROLES-SAME: nvvm.maxntid = array<i32: 128>
+func.func @column_groups(%m: memref<?xi32>) attributes {fagpu.kernel = "sm_80"} {
+  // ROLES: %[[WARP:.*]] = nvvm.shfl.sync
+  // ROLES: %[[ONE:.*]] = arith.constant 1 : i32
+  // ROLES-NEXT: %[[GROUP:.*]] = arith.shrui %{{.*}}, %[[ONE]]
+  // ROLES-NEXT: nvvm.barrier0
+  // ROLES-NEXT: arith.index_cast %[[GROUP]]
+  fagpu.role @all(%g) groups(2) warps(2) {
+    // CHECK: nvvm.barrier0
+    fagpu.sync
+    %i = arith.index_cast %g : i32 to index
+    memref.store %g, %m[%i] : memref<?xi32>
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @column_groups_beside
+// ROLES-LABEL: llvm.func @column_groups_beside(
+// ROLES-SAME: nvvm.maxntid = array<i32: 256>
+func.func @column_groups_beside() attributes {fagpu.kernel = "sm_90"} {
+  fagpu.role @all(%g) groups(2) warps(2) {
+    // CHECK-DAG: %[[BARRIER:.*]] = arith.constant 3 : i32
+    // CHECK-DAG: %[[THREADS:.*]] = arith.constant 128 : i32
+    // CHECK: nvvm.barrier id = %[[BARRIER]] number_of_threads = %[[THREADS]]
+    fagpu.sync
+  }
+  fagpu.role @other groups(1) warps(1) {
+  }
+  return
+}
+
 // The panels of a slice are as far apart as those of the whole: 128 rows.
 !big = !fagpu.channel<128x128xbf16, #fagpu.smem<128>, 1>
 !bigv = !fagpu.view<128x128xbf16, #fagpu.smem<128>>

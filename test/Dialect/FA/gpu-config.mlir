@@ -23,6 +23,27 @@ func.func @warps(%q: !t) -> !t {
 // -----
 
 !t = tensor<1x?x1x64xbf16>
+// CHECK-LABEL: func.func @column_groups
+// CHECK: target = #fa.gpu<warps, stages = 2, column_groups = 2>
+func.func @column_groups(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps, column_groups = 2, stages = 2>>}
+  return %r : !t
+}
+
+// -----
+
+// expected-error @below {{column_groups is 3, expected 1 or 2}}
+func.func private @column_groups_of_three() attributes {a = #fa.gpu<warps, column_groups = 3>}
+
+// -----
+
+// expected-error @below {{column_groups is for warps, not for warp_groups}}
+func.func private @column_groups_of_groups() attributes {a = #fa.gpu<warp_groups<groups = 2>, column_groups = 2>}
+
+// -----
+
+!t = tensor<1x?x1x64xbf16>
 // CHECK-LABEL: func.func @copying
 // CHECK: target = #fa.gpu<warp_groups<groups = 2, copying_registers = 40>>
 func.func @copying(%q: !t) -> !t {
@@ -250,12 +271,12 @@ func.func private @nothing() attributes {a = #fa.gpu<>}
 
 // -----
 
-// expected-error @below {{unknown field 'overlap' of #fa.gpu, expected stages, terms or block_table; 'overlap' is a field of warp_groups}}
+// expected-error @below {{unknown field 'overlap' of #fa.gpu, expected stages, column_groups, terms or block_table; 'overlap' is a field of warp_groups}}
 func.func private @overlap_outside() attributes {a = #fa.gpu<warps, overlap = keys>}
 
 // -----
 
-// expected-error @below {{unknown field 'stage' of #fa.gpu, expected stages, terms or block_table}}
+// expected-error @below {{unknown field 'stage' of #fa.gpu, expected stages, column_groups, terms or block_table}}
 func.func private @unknown() attributes {a = #fa.gpu<warps, stage = 2>}
 
 // -----

@@ -16,9 +16,15 @@
 // RUN: %{masked}=LONG
 // SHORT: query_block = 64, {{.*}} gradient_form = one_pass>}
 // LONG: query_block = 80, {{.*}} gradient_form = one_pass>}
-// By warps they are more keys a block.
+// By warps two groups divide the columns, and long sequences take more keys a block, without a mask too.
 // RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPLONG
-// WARPLONG: #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass, from_keys = 8192, from_queries = 8192>>}
+// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90 | FileCheck %s --check-prefix=WARPLONG
+// WARPLONG: #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 2, column_groups = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warps, stages = 2, column_groups = 2>, gradient_form = one_pass, from_keys = 2048, from_queries = 2048>>}
+// Windows, lengths of a batch, dropout and smaller shared memory leave them as they are.
+// RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
+// RUN: sed 's/{CONFIG}/key_lengths(%%n : memref<1xi32>)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: memref<1xi32>) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
+// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_86 | FileCheck %s --implicit-check-not=column_groups --implicit-check-not=longer --check-prefix=WARPSMALL
+// WARPSMALL: gradient_form = two_pass
 // At head dim 64 tiles of short ones overlap, and the stores of long ones.
 // RUN: sed 's/{CONFIG}/mask causal/; s/DIM/64/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NARROW
 // NARROW: query_block = 128, {{.*}} overlap = tiles<turns>, tile_order = longest_first, copying_registers = 40>, stages = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 128, {{.*}} overlap = stores<turns>, tile_order = longest_first, copying_registers = 24>, stages = 2>, gradient_form = one_pass, from_keys = 2048, from_queries = 2048>>}
@@ -310,6 +316,32 @@
 // REDEFINE: %{prefix} = WARPTWO
 // RUN: %{check}
 // WARPTWO: error: 'fa.attention_gradient' op config does not fit: gradient_form is two_pass, but head dim is 192, expected at most 128 on sm_80; the nearest is three_pass
+
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = two_pass, target = #fa.gpu<warps, column_groups = 2>
+// REDEFINE: %{dim} = 128
+// REDEFINE: %{prefix} = GROUPSFORM
+// RUN: %{check}
+// GROUPSFORM: error: 'fa.attention_gradient' op config does not fit: column_groups is 2, but gradient_form is two_pass, expected one_pass; the nearest is column_groups = 1
+
+// REDEFINE: %{config} = 48, key_block = 64, deterministic = false, target = #fa.gpu<warps, column_groups = 2>, gradient_form = one_pass
+// REDEFINE: %{prefix} = GROUPSSTEP
+// RUN: %{check}
+// GROUPSSTEP: error: 'fa.attention_gradient' op config does not fit: query_block is 48, expected a multiple of 32 up to 256
+
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 6, column_groups = 2>, gradient_form = one_pass
+// REDEFINE: %{prefix} = GROUPSMEMORY
+// RUN: %{check}
+// GROUPSMEMORY: error: 'fa.attention_gradient' op config does not fit: query_block = 64 needs at least 245760 bytes of shared memory, but a block of sm_80 has 166912; the nearest is 32
+
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, column_groups = 2>, gradient_form = one_pass
+// REDEFINE: %{dim} = 64
+// REDEFINE: %{prefix} = GROUPSDIM
+// RUN: %{check}
+// GROUPSDIM: error: 'fa.attention_gradient' op config does not fit: column_groups is 2, but head dims are 64 and 64, expected multiples of 128; the nearest is 1
+
+// RUN: sed 's/{CONFIG}/dropout(%%p, %%s, %%s : f32, memref<i64>, memref<i64>) {config = #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, column_groups = 2>, gradient_form = one_pass>}/; s/DIM/128/; s/TYPE/bf16/; s/xf32>) {/xf32>, %%p: f32, %%s: memref<i64>) {/' %t/problem.mlir > %t/dropout.mlir
+// RUN: not fa-opt %t/dropout.mlir -fa-select-config=chip=sm_80 2>&1 | FileCheck %s --check-prefix=GROUPSDROPOUT --implicit-check-not=error:
+// GROUPSDROPOUT: error: 'fa.attention_gradient' op config does not fit: column_groups is 2, but dropout numbers the columns of all threads; the nearest is 1
 
 // RUN: not fa-opt %t/keys.mlir -fa-select-config=chip=sm_80 2>&1 | FileCheck %s --check-prefix=SOME --implicit-check-not=error:
 

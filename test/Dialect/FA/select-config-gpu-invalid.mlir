@@ -24,6 +24,11 @@
 // RUN: %{check}
 // PARTS: error: 'fa.attention' op config does not fit: key_splits is 5000, expected at most 4096
 
+// REDEFINE: %{file} = column_groups
+// REDEFINE: %{prefix} = COLUMN-GROUPS
+// RUN: %{check}
+// COLUMN-GROUPS: error: 'fa.attention' op config does not fit: column_groups is 2, which is for gradients; the nearest is 1
+
 // REDEFINE: %{file} = page_rows
 // REDEFINE: %{prefix} = PAGE-ROWS
 // RUN: %{check}
@@ -286,6 +291,14 @@ func.func @splits(%q: !t) -> !t {
 func.func @parts(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 64, key_block = 64, key_splits = 5000, target = #fa.gpu<warps>>}
+  return %r : !t
+}
+
+//--- column_groups.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @column_groups(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>}
   return %r : !t
 }
 

@@ -33,7 +33,7 @@ func.func @one_thread(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   %k = fagpu.channel cp_async : !tile
   fagpu.role @all groups(1) elect {
-    // expected-error @below {{'fagpu.put' op copies by the threads of the role @all, which is one thread (elect); expected one group of warps}}
+    // expected-error @below {{'fagpu.put' op copies by the threads of the role @all, which is one thread (elect); expected groups of warps}}
     fagpu.put %k, %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
   }
   return
@@ -47,8 +47,22 @@ func.func @groups(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
   %c0 = arith.constant 0 : i32
   %k = fagpu.channel cp_async : !tile
   fagpu.role @all groups(2) {
-    // expected-error @below {{'fagpu.put' op copies by the threads of the role @all, which has 2 groups; expected one group of warps}}
+    // expected-error @below {{'fagpu.put' op fills 4096 of the 4096 elements of a stage in each of the 2 groups of the role @all; expected a part(...) of 2048 elements, or of a number that divides them}}
     fagpu.put %k, %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+  }
+  return
+}
+
+// -----
+
+!tile = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
+!m = memref<?x64xbf16>
+func.func @bank_of_groups(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %k = fagpu.channel cp_async banks(2) : !tile
+  fagpu.role @all groups(2) {
+    // expected-error @below {{'fagpu.put' op names a bank in the role @all, whose 2 groups fill a stage together; expected no bank}}
+    fagpu.put %k bank(%c0), %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
   }
   return
 }

@@ -3,6 +3,7 @@
 !tile = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
 !two = !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 2>
 !view = !fagpu.view<64x64xbf16, #fagpu.smem<128>>
+!narrow = !fagpu.channel<64x64xbf16, #fagpu.smem<64>, 1>
 !half = tensor<64x64xbf16, #fagpu.acc<4>>
 !m = memref<?x64xbf16>
 
@@ -38,6 +39,37 @@ func.func @straight(%m: !m, %n: i32) attributes {fagpu.kernel = "sm_80"} {
     // CHECK-NEXT: fagpu.release
     %c = fagpu.acquire %k : !tile
     fagpu.put %v, %m[%c0, %c0] [64, 64] rows(%n) : !m into !tile
+    fagpu.release %c : !view
+  }
+  return
+}
+
+// Two groups fill a stage together: one copy and one write of each is all of it.
+// CHECK-LABEL: func.func @groups
+func.func @groups(%m: !m, %n: i32, %x: tensor<64x32xbf16, #fagpu.acc<4>>) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %k = fagpu.channel cp_async : !tile
+  %p = fagpu.channel cp_async : !narrow
+  // CHECK: fagpu.role @all(%[[G:.*]]) groups(2) {
+  fagpu.role @all(%g) groups(2) {
+    %first = arith.muli %g, %c32 : i32
+    // CHECK: fagpu.put
+    // CHECK-NEXT: fagpu.write
+    // CHECK-NEXT: fagpu.acquire {{.*}} pending(1)
+    // CHECK-NEXT: fagpu.acquire {{.*}} pending(0)
+    // CHECK-NEXT: fagpu.sync
+    // CHECK-NEXT: fagpu.release
+    // CHECK-NEXT: fagpu.sync
+    // CHECK-NEXT: fagpu.put
+    fagpu.put %k part(%first, %c0), %m[%first, %c0] [32, 64] rows(%n) : !m into !tile
+    fagpu.write %p part(%c0, %first), %x : tensor<64x32xbf16, #fagpu.acc<4>> into !narrow
+    %a = fagpu.acquire %k : !tile
+    %b = fagpu.acquire %p : !narrow
+    fagpu.release %a : !view
+    fagpu.put %k part(%first, %c0), %m[%first, %c0] [32, 64] rows(%n) : !m into !tile
+    fagpu.release %b : !fagpu.view<64x64xbf16, #fagpu.smem<64>>
+    %c = fagpu.acquire %k : !tile
     fagpu.release %c : !view
   }
   return

@@ -3,6 +3,7 @@
 !channel = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 1>
 !channels = !fagpu.channel<64x64xf16, #fagpu.smem<128>, 2>
 !view = !fagpu.view<64x64xf16, #fagpu.smem<128>>
+!half_view = !fagpu.view<32x64xf16, #fagpu.smem<128>>
 !mem = memref<?x64xf16, strided<[?, 1]>>
 !s = tensor<64x64xf32>
 !h = tensor<64x64xf16>
@@ -98,6 +99,39 @@ func.func @ahead(%m: !mem, %q: !h, %zero: !s, %n: i32) attributes {fagpu.kernel 
   return
 }
 
+// Groups that divide columns read parts of them: the same slots.
+// CHECK-LABEL: func.func @slices
+// CHECK: fagpu.for
+// CHECK-NEXT: fagpu.put {{.*}} {fagpu.at = [-1, 1]}
+// CHECK-NEXT: %[[Q:.*]] = fagpu.acquire {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: %[[ROWS:.*]] = fagpu.slice %[[Q]]
+// CHECK-NEXT: fagpu.put {{.*}} {fagpu.at = [-1, 1]}
+// CHECK-NEXT: fagpu.acquire {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: fagpu.mma nt %{{.*}}, %[[ROWS]] {fagpu.at = [0, 2]}
+func.func @slices(%m: !mem, %q: !h, %zero: !s, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %queries = fagpu.channel cp_async : !channels
+  %gradients = fagpu.channel cp_async : !channels
+  fagpu.role @compute(%g) groups(2) {
+    %first = arith.muli %g, %c32 : i32
+    %o = fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) iter(%sum = %zero) -> (!s) {
+      fagpu.put %queries part(%first, %c0), %m[%i, %c0] [32, 64] : !mem into !channels
+      %k = fagpu.acquire %queries : !channels
+      %rows = fagpu.slice %k[%first, %c0] : !view to !half_view
+      %s = fagpu.mma nt %q, %rows : !h, !half_view -> tensor<64x32xf32, #fagpu.acc<4>>
+      fagpu.put %gradients part(%first, %c0), %m[%i, %c0] [32, 64] : !mem into !channels
+      %d = fagpu.acquire %gradients : !channels
+      %x = fagpu.mma nn %q, %d acc(%sum : !s) : !h, !view -> !s
+      fagpu.release %d : !view
+      %y = fagpu.mma nn %q, %k acc(%x : !s) : !h, !view -> !s
+      fagpu.release %k : !view
+      fagpu.yield %y : !s
+    }
+  }
+  return
+}
+
 // With one stage they are copied before the product. What may stand before has the first slot.
 // CHECK-LABEL: func.func @one_stage
 // CHECK: fagpu.iota 0 {fagpu.at = [0, 0]}
@@ -120,6 +154,31 @@ func.func @one_stage(%m: !mem, %q: !h, %zero: !s, %n: i32) attributes {fagpu.ker
       %x = fagpu.mma nn %p, %k acc(%sum : !s) : !h, !view -> !s
       fagpu.release %k : !view
       fagpu.yield %x : !s
+    }
+  }
+  return
+}
+
+// A part of what is copied before the product stands behind its acquire.
+// CHECK-LABEL: func.func @slice_of_one_stage
+// CHECK: fagpu.for
+// CHECK-NEXT: fagpu.put {{.*}} {fagpu.at = [-1, 4]}
+// CHECK-NEXT: %[[K:.*]] = fagpu.acquire {{.*}} {fagpu.at = [0, 0]}
+// CHECK-NEXT: %[[ROWS:.*]] = fagpu.slice %[[K]]
+// CHECK-NEXT: fagpu.mma nt %{{.*}}, %[[ROWS]] acc({{.*}}) {fagpu.at = [0, 2]}
+func.func @slice_of_one_stage(%m: !mem, %q: !h, %zero: tensor<64x32xf32>, %n: i32) attributes {fagpu.kernel = "sm_80"} {
+  %c0 = arith.constant 0 : i32
+  %c32 = arith.constant 32 : i32
+  %keys = fagpu.channel cp_async : !channel
+  fagpu.role @compute(%g) groups(2) {
+    %first = arith.muli %g, %c32 : i32
+    %o = fagpu.for %i = %n step -1 segments(%once: once, %rest: to %c0) iter(%sum = %zero) -> (tensor<64x32xf32>) {
+      fagpu.put %keys part(%first, %c0), %m[%i, %c0] [32, 64] : !mem into !channel
+      %k = fagpu.acquire %keys : !channel
+      %rows = fagpu.slice %k[%first, %c0] : !view to !half_view
+      %x = fagpu.mma nt %q, %rows acc(%sum : tensor<64x32xf32>) : !h, !half_view -> tensor<64x32xf32>
+      fagpu.release %k : !view
+      fagpu.yield %x : tensor<64x32xf32>
     }
   }
   return

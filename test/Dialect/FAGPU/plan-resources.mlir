@@ -80,8 +80,8 @@ func.func @writes(%v: !h) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
-// Threads that vote or wait for each other are those of a group: the block has
-// one barrier only, which serves a group that is all of it.
+// Threads that vote are those of a group, threads that wait for each other those
+// of a role: the block has one barrier only, which serves what is all of it.
 // CHECK-LABEL: func.func @groups_vote
 func.func @groups_vote(%c: i1) attributes {fagpu.kernel = "sm_90a"} {
   // CHECK: fagpu.role @only groups(2) barrier(1) {
@@ -94,8 +94,22 @@ func.func @groups_vote(%c: i1) attributes {fagpu.kernel = "sm_90a"} {
 
 // CHECK-LABEL: func.func @groups_wait
 func.func @groups_wait() attributes {fagpu.kernel = "sm_90a"} {
-  // CHECK: fagpu.role @only groups(2) barrier(1) {
+  // CHECK: fagpu.role @only groups(2) {
   fagpu.role @only groups(2) {
+    fagpu.sync
+  }
+  return
+}
+
+// Beside another role, the barrier of all groups is behind those of each.
+// CHECK-LABEL: func.func @groups_wait_beside
+func.func @groups_wait_beside() attributes {fagpu.kernel = "sm_90a"} {
+  // CHECK: fagpu.role @first groups(2) barrier(1) {
+  fagpu.role @first groups(2) {
+    fagpu.sync
+  }
+  // CHECK: fagpu.role @second groups(1) barrier(4) {
+  fagpu.role @second groups(1) {
     fagpu.sync
   }
   return

@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Who does what, and when. First who: roles that copy and roles that compute
+// Who does what, and when. First who: groups that have half of the columns each
+// (FAGPUDivideColumnsPass), roles that copy and roles that compute
 // (FAGPUSplitRolesPass), and blocks that take one tile after the other
 // (FAGPUPersistPass). Then when: stage and order in the loops of roles, by one
 // pass for each kind of loop (FAGPUAssign...SlotsPass).
@@ -16,6 +17,51 @@
 #define FA_CONVERSION_FATOFAGPU_ROLEPASSES_TD
 
 include "mlir/Pass/PassBase.td"
+
+def FAGPUDivideColumnsPass
+    : Pass<"fagpu-divide-columns", "::mlir::func::FuncOp"> {
+  let summary = "Let groups of warps divide the columns of block values";
+  let description = [{
+    With `column_groups = 2` the warps of a role become two groups. Each has all
+    rows of a block value and half of its columns, so fewer warps read the same
+    fragment of a second operand. A first operand that threads compute is written
+    to shared memory, where both groups read it; one barrier serves all of these.
+    Each group copies half of the rows of a tile.
+
+    Refused: operations that read across columns, as reductions do, and block
+    values whose halves do not start at a panel of shared memory.
+
+    Before:
+    ```mlir
+    fagpu.role @compute groups(1) {
+      fagpu.put %queries, %query[%b, %i, %h, %c0] [1, 64, 1, 128] : ...
+      %q = fagpu.acquire %queries : !q
+      %s = fagpu.mma nt %k, %q : !k, !q -> tensor<64x64xf32>
+      %p = arith.truncf %s : tensor<64x64xf32> to tensor<64x64xbf16>
+      %o = fagpu.mma nn %p, %q acc(%sum : tensor<64x128xf32>) : ...
+    ```
+    After:
+    ```mlir
+    fagpu.role @compute(%g) groups(2) warps(2) {
+      %g32 = arith.muli %g, %c32 : i32
+      %g64 = arith.muli %g, %c64 : i32
+      %i32 = arith.addi %i, %g32 : i32
+      fagpu.put %queries part(%g32, %c0), %query[%b, %i32, %h, %c0] [1, 32, 1, 128] : ...
+      %q = fagpu.acquire %queries : !q
+      %rows = fagpu.slice %q[%g32, %c0] : !q to !rows
+      %s = fagpu.mma nt %k, %rows : !k, !rows -> tensor<64x32xf32>
+      %p = arith.truncf %s : tensor<64x32xf32> to tensor<64x32xbf16>
+      fagpu.write %weights part(%c0, %g32), %p : tensor<64x32xbf16> into !w
+      %all = fagpu.acquire %weights : !w
+      %columns = fagpu.slice %q[%c0, %g64] : !q to !columns
+      %o = fagpu.mma nn %all, %columns acc(%sum : tensor<64x64xf32>) : ...
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+    "::mlir::fagpu::FAGPUDialect", "::mlir::tensor::TensorDialect"
+  ];
+}
 
 def FAGPUSplitRolesPass : Pass<"fagpu-split-roles", "::mlir::func::FuncOp"> {
   let summary = "Let one thread copy for the groups that compute";

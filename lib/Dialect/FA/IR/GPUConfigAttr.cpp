@@ -55,6 +55,7 @@ static const Field termFields[] = {{"columns", &GPUPart::columns},
                                    {"common_stages", &GPUPart::commonStages},
                                    {"rolled", &GPUPart::rolled}};
 static const Field partFields[] = {{"stages", &GPUPart::stages},
+                                   {"column_groups", &GPUPart::columnGroups},
                                    {"terms", ArrayRef<Field>(termFields)},
                                    {"block_table", &GPUPart::blockTable}};
 
@@ -269,6 +270,8 @@ static LogicalResult checkOwners(function_ref<InFlightDiagnostic()> emitError,
                        << stringifyOverlap(part.overlap);
   if (part.commonStages && part.hasGroups())
     return emitError() << "common_stages is for warps, not for warp_groups";
+  if (part.columnGroups != 1 && part.hasGroups())
+    return emitError() << "column_groups is for warps, not for warp_groups";
   if (part.keepsQueries && !part.columns)
     return emitError() << "keep_queries is for columns above 0";
   return success();
@@ -327,6 +330,9 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (part.stages < 1)
     return emitError() << "stages is " << part.stages
                        << ", expected at least 1";
+  if (part.columnGroups != 1 && part.columnGroups != 2)
+    return emitError() << "column_groups is " << part.columnGroups
+                       << ", expected 1 or 2";
   // What a thread needs to copy at all, and what one group can spare.
   constexpr int64_t leastRegisters = 24, mostRegisters = 96;
   int64_t copying = part.copyingRegisters;

@@ -159,7 +159,9 @@ private:
   /// What threads write is a copy that has ended: it counts, and is seen by
   /// others behind the same barrier.
   LogicalResult follow(WriteOp write, CopyState &state, bool assign) {
-    if (isCopiedByThreads(write.getChannel()) && !write.getPart().empty())
+    bool isAlone = write->getParentOfType<RoleOp>().getGroups() == 1;
+    if (isCopiedByThreads(write.getChannel()) && !write.getPart().empty() &&
+        isAlone)
       return write.emitOpError() << "writes to a part(...) of a stage that "
                                     "threads copy to, expected all of it";
     return fill(write, state, assign);
@@ -170,7 +172,8 @@ private:
     Value channel = put.getChannel();
     if (!isCopiedByThreads(channel))
       return success();
-    if (failed(verifyCopy(put)))
+    if (failed(verifyCopy(put)) ||
+        failed(verifyShare(put, getNumElements(put), channel, put.getBank())))
       return failure();
     FailureOr<Bank> bank = getBank(put, channel, put.getBank());
     if (failed(bank))
@@ -206,15 +209,41 @@ private:
 
   static LogicalResult verifyCopy(Operation *put) {
     auto role = put->getParentOfType<RoleOp>();
-    if (role.getElect() || role.getGroups() != 1)
+    if (role.getElect())
       return put->emitOpError()
              << "copies by the threads of the role @" << role.getSymName()
-             << (role.getElect()
-                     ? ", which is one thread (elect)"
-                     : ", which has " + std::to_string(role.getGroups()) +
-                           " groups")
-             << "; expected one group of warps";
+             << ", which is one thread (elect); expected groups of warps";
     return success();
+  }
+
+  static int64_t getNumElements(PutOp put) {
+    return ShapedType::getNumElements(put.getSizes());
+  }
+  static int64_t getNumElements(WriteOp write) {
+    return cast<ShapedType>(write.getValue().getType()).getNumElements();
+  }
+
+  /// Groups of a role fill a stage together, each a share of it.
+  static LogicalResult verifyShare(Operation *put, int64_t elements,
+                                   Value channel, Value bank) {
+    auto role = put->getParentOfType<RoleOp>();
+    int64_t groups = role.getGroups();
+    if (groups == 1)
+      return success();
+    if (bank)
+      return put->emitOpError()
+             << "names a bank in the role @" << role.getSymName() << ", whose "
+             << groups << " groups fill a stage together; expected no bank";
+    int64_t tile = ShapedType::getNumElements(
+        cast<ChannelType>(channel.getType()).getShape());
+    if (tile % (elements * groups) == 0)
+      return success();
+    return put->emitOpError()
+           << "fills " << elements << " of the " << tile
+           << " elements of a stage in each of the " << groups
+           << " groups of the role @" << role.getSymName()
+           << "; expected a part(...) of " << tile / groups
+           << " elements, or of a number that divides them";
   }
 
   LogicalResult follow(AcquireOp acquire, CopyState &state, bool assign) {

@@ -43,7 +43,9 @@ int64_t ChannelUse::getNumParts() const {
   int64_t tile = ShapedType::getNumElements(
       cast<ChannelType>(getChannel().getType()).getShape());
   if (auto put = dyn_cast<PutOp>(op))
-    return tile / ShapedType::getNumElements(put.getSizes());
+    return tile /
+           (ShapedType::getNumElements(put.getSizes()) *
+            (put.getBank() ? 1 : op->getParentOfType<RoleOp>().getGroups()));
   auto write = cast<WriteOp>(op);
   int64_t elements =
       cast<RankedTensorType>(write.getValue().getType()).getNumElements();

@@ -144,16 +144,27 @@ private:
   }
 
   /// Whether the threads of a group wait for each other at the operation by a
-  /// barrier of their own. A group that is the whole block has barrier 0.
+  /// barrier of their own. A group that is the whole block has barrier 0; so
+  /// have all groups of a role that is.
   bool synchronizesGroup(Operation *op) {
     if (auto store = dyn_cast<StoreOp>(op))
       return store.getVia() &&
              store.getVia().getDefiningOp<ChannelOp>().getEngine() ==
                  Engine::tma_store;
-    auto roles = kernel.getOps<RoleOp>();
-    bool isBlock =
-        llvm::hasSingleElement(roles) && (*roles.begin()).getGroups() == 1;
-    return op->hasAttr(toldAtAttrName) || (isa<SyncOp, AnyOp>(op) && !isBlock);
+    if (op->hasAttr(toldAtAttrName) || isa<SyncOp>(op))
+      return op->hasAttr(toldAtAttrName) || !isBlock();
+    RoleOp role = *kernel.getOps<RoleOp>().begin();
+    return isa<AnyOp>(op) && !(isBlock() && role.getGroups() == 1);
+  }
+
+  /// Whether one role is the whole block.
+  bool isBlock() { return llvm::hasSingleElement(kernel.getOps<RoleOp>()); }
+
+  /// Whether all groups of a role wait for each other by one more barrier.
+  bool synchronizesRole(RoleOp role) {
+    return !isBlock() && role.getGroups() > 1 &&
+           role.walk([](SyncOp) { return WalkResult::interrupt(); })
+               .wasInterrupted();
   }
 
   LogicalResult placeNamedBarriers() {
@@ -171,7 +182,7 @@ private:
       if (!result.wasInterrupted())
         continue;
       role.setBarrier(next);
-      next += role.getGroups();
+      next += role.getGroups() + synchronizesRole(role);
     }
     if (next <= target.namedBarriers)
       return success();
@@ -184,8 +195,7 @@ private:
   LogicalResult verifyThreads() {
     int64_t threads = 0, registers = 0;
     for (RoleOp role : kernel.getOps<RoleOp>()) {
-      int64_t ofRole =
-          role.getGroups() * llvm::alignTo(role.getThreadsPerGroup(), 128);
+      int64_t ofRole = role.getThreadsOfBlock();
       threads += ofRole;
       registers += ofRole * role.getRegs().value_or(0);
     }

@@ -219,10 +219,11 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     | `turns` | off | Groups take turns at the matrix units (ping-pong scheduling). |
     | `rescale` | `after_product` | `after_product`: the output is rescaled behind the product that ran beside the new maximum. `before_product`: before the next product is issued, which keeps fewer values alive and waits more. |
 
-    | Field of both forms | Default | Meaning |
+    | Other field | Default | Meaning |
     |---|---|---|
     | `stages` | 1 | Stages of shared memory for keys and for values. |
     | `terms<...>` | none | How f32 operands are split into terms of 16 bits. |
+    | `column_groups` | 1 | Of `warps`, for gradients in one pass: 2 lets two groups of warps each compute half of the columns of every block value, which reads fewer fragments of operands (`fagpu-divide-columns`). |
     | `block_table` | off | A table at run time says which blocks a mask leaves (`fa-list-blocks`). |
 
     | Field of `terms` | Default | Meaning |
@@ -237,6 +238,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     ```mlir
     #fa.gpu<warps>
     #fa.gpu<warps, terms<common_stages, rolled>>
+    #fa.gpu<warps, stages = 2, column_groups = 2>
     #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>
     #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2, block_table>
     #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>

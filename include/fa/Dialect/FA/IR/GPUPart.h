@@ -23,6 +23,9 @@ struct GPUPart {
   int64_t stages = 1;
   bool blockTable = false;
 
+  // Of the form `warps`.
+  int64_t columnGroups = 1;
+
   // Of the form `warp_groups`.
   int64_t groups = 1;
   Overlap overlap = Overlap::none;
@@ -46,9 +49,9 @@ struct GPUPart {
   constexpr bool hasOverlap() const { return overlap != Overlap::none; }
 
   auto asTuple() const {
-    return std::tie(form, stages, blockTable, groups, overlap, tileOrder,
-                    cluster, captures, copyingRegisters, turns, rescale,
-                    columns, keepsQueries, commonStages, rolled);
+    return std::tie(form, stages, blockTable, columnGroups, groups, overlap,
+                    tileOrder, cluster, captures, copyingRegisters, turns,
+                    rescale, columns, keepsQueries, commonStages, rolled);
   }
 
   bool operator==(const GPUPart &other) const {

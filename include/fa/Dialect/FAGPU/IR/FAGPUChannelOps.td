@@ -77,7 +77,8 @@ def FAGPU_PutOp : FAGPU_Op<"put", [AttrSizedOperandSegments]> {
     Waits until the next stage is empty, starts the copy of the box of `sizes`
     at `offsets`, and lets the stage be full when all of its elements are there.
     Leading sizes collapse into the rows of the tile; a box that is smaller than
-    the tile goes to `part`. `rows` bounds the first dimension whose size is above
+    the tile goes to `part`. Without `bank` all groups of a role fill a stage
+    together, each by parts of its own. `rows` bounds the first dimension whose size is above
     1, apart from the last one if the tile is a matrix (`getRowDim`): indices
     from `rows` on read as zero and touch no memory; without `rows` the
     dimension's size is the limit. `columns` bounds the last dimension of a matrix
@@ -164,10 +165,10 @@ def FAGPU_ReleaseOp : FAGPU_Op<"release"> {
 }
 
 def FAGPU_SyncOp : FAGPU_Op<"sync"> {
-  let summary = "Lets the warps of a group wait for each other";
+  let summary = "Lets the warps of a role wait for each other";
   let description = [{
-    What any of them has read from and written to shared memory before is done
-    after it. Placed by fagpu-assign-copies where threads read what others have
+    Those of all its groups. What any of them has read from and written to shared
+    memory before is done after it. Placed by fagpu-assign-copies where threads read what others have
     copied, or fill memory that others may still read.
   }];
   let assemblyFormat = "attr-dict";
@@ -200,7 +201,8 @@ def FAGPU_WriteOp : FAGPU_Op<"write", [AttrSizedOperandSegments]> {
   let summary = "Writes a block value into the next stage";
   let description = [{
     As `fagpu.put`, from registers, on a channel of the engine `threads`, or of
-    `cp_async`, where it counts as a copy that has ended. Where a group writes
+    `cp_async`, where it counts as a copy that has ended. Without `bank` all
+    groups of a role fill a stage together. Where a group writes
     several parts of a stage, they have one size, fill its share of the tile, and
     are written one after the other in one block.
     Set by fagpu-assign-stages: a write that `continues` a stage does not wait

@@ -19,11 +19,12 @@ def FAGPU_RoleOp : FAGPU_Op<"role", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "What some groups of warps do";
   let description = [{
-    `groups` groups of `warps` warps each run the body; all roles of a kernel
-    run at the same time. The argument is the number of the group. `regs` is
+    `groups` groups of `warps` warps each run the body, and have warps beside
+    each other; all roles of a kernel run at the same time. The argument is the number of the group. `regs` is
     the register count that each thread of the role asks for. With `elect`, one
     thread runs the body of scalars and channels; all warps copy rows in pages. `barrier`,
-    set by fagpu-plan-resources, is the named barrier of the role's first group.
+    set by fagpu-plan-resources, is the named barrier of the role's first group;
+    that of all groups together is behind those of each.
 
     Example: `fagpu.role @math(%g) groups(2) regs(232) { ... }`
   }];
@@ -41,6 +42,11 @@ def FAGPU_RoleOp : FAGPU_Op<"role", [
     Value getGroup() { return getBody().getArgument(0); }
     /// Threads of one group.
     int64_t getThreadsPerGroup() { return 32 * getWarps(); }
+    /// Threads that the role takes of its block: registers are given to warps by
+    /// fours, and roles start at such a four.
+    int64_t getThreadsOfBlock() {
+      return (getGroups() * getThreadsPerGroup() + 127) / 128 * 128;
+    }
   }];
 }
 

@@ -251,8 +251,10 @@ def FAGPUAssignCopiesPass : Pass<"fagpu-assign-copies", "::mlir::func::FuncOp"> 
     Banks are counted each for itself, so each use names its own by a constant; an
     acquire waits for all parts of its stage.
 
+    Groups of a role fill a stage together, and its barriers are those of them all.
+
     Refused: an acquire of what was never put, a put while all stages are in use,
-    copies by one thread (`elect`) or by several groups.
+    copies by one thread (`elect`), and copies of whole stages by several groups.
 
     Before:
     ```mlir
@@ -320,7 +322,8 @@ def FAGPUPlanResourcesPass : Pass<"fagpu-plan-resources", "::mlir::func::FuncOp"
     full barrier takes one arrival for each put that fills the stage; an empty
     one takes one of each group that acquires it (of one group, where there are
     banks), for a mail one of each warp that receives. Turns take one named
-    barrier for each group, and so do roles that store through shared memory.
+    barrier for each group, and so do roles that store through shared memory. One
+    more is for all groups of a role that wait for each other beside other roles.
 
     Refused: more shared memory, named barriers, threads or registers than the
     chip of the kernel has.

@@ -61,7 +61,10 @@ void ProtocolMachine::executeProtocol(Agent &agent,
           return;
         int64_t elements = ShapedType::getNumElements(put.getSizes());
         if (auto ring = ringOf(put.getChannel(), put.getBank()))
-          fill(agent, op, *ring, elements, elements, {});
+          fill(agent, op, *ring, elements,
+               put.getBank() ? elements
+                             : elements * agent.skeleton->getRole().getGroups(),
+               {});
       })
       .Case([&](WriteOp write) {
         int64_t elements =

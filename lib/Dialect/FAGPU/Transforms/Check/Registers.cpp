@@ -268,8 +268,7 @@ static std::pair<int64_t, std::string> getLimit(func::FuncOp kernel,
   const fa::GPUTarget *target = fa::lookupGPUTarget(chip.getValue());
   int64_t threads = 0;
   for (RoleOp other : kernel.getOps<RoleOp>())
-    threads +=
-        other.getGroups() * llvm::alignTo(other.getThreadsPerGroup(), 128);
+    threads += other.getThreadsOfBlock();
   auto blocks =
       kernel->getAttrOfType<IntegerAttr>(FAGPUDialect::blocksPerSMAttrName);
   threads *= blocks ? blocks.getInt() : 1;

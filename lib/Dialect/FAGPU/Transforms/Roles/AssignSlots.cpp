@@ -78,14 +78,17 @@ bool Step::collect(Block &body) {
     // What threads compute has its place behind.
     if (!copied.contains(acquire.getChannel()))
       continue;
-    bool isFirst =
-        llvm::is_contained(acquire->getUsers(), first.getOperation());
+    bool isFirst = getWholeView(first.getB()) == acquire.getView() ||
+                   getWholeView(first.getA()) == acquire.getView();
     (isFirst ? acquiresFirst : acquiresOthers).push_back(acquire);
     if (!isFirst)
       continue;
     firstChannels.insert(acquire.getChannel());
-    for (Operation *user : acquire->getUsers())
-      isReadOnce &= user == first || isa<ReleaseOp>(user);
+    for (Operation *user : acquire->getUsers()) {
+      bool isOfFirst = isa<SliceOp>(user) && user->hasOneUse() &&
+                       *user->user_begin() == first;
+      isReadOnce &= user == first || isOfFirst || isa<ReleaseOp>(user);
+    }
   }
   for (PutOp put : body.getOps<PutOp>())
     (firstChannels.contains(put.getChannel()) ? putsFirst : putsOthers)
@@ -161,6 +164,10 @@ void Step::schedule(Block &body) {
   }
   for (AcquireOp op : acquiresFirst)
     place(op, 0, acquireFirst);
+  for (Value operand : first->getOperands())
+    if (auto part = operand.getDefiningOp<SliceOp>();
+        part && part->getBlock() == &body)
+      part->moveBefore(position);
   for (PutOp op : putsOthers)
     place(op, 0, copyOthers);
   setSlot(first, {0, multiplyFirst});
