@@ -58,6 +58,9 @@ public:
   void open(Object function);
   /// Its answer as a number: -1 with an exception.
   int ask() const;
+  /// Of a method of one object, what that of another object of the type
+  /// answers.
+  int ask(Object other, Object method) const;
 
 private:
   Object function, self = nullptr;
@@ -69,7 +72,8 @@ private:
 struct Tools {
   Object tensorType, parameterType, none, emptyLike, makeTemplates, notPlain,
       isNegative, forwardMode, requiresGrad, level;
-  Question isGradEnabled, isAnyAutocastEnabled, countModes, areTransformsActive;
+  Question isGradEnabled, isAnyAutocastEnabled, countModes, areTransformsActive,
+      isTracing, isOneNegative;
   const dlpack::ExchangeFunctions *exchange;
 
   bool open(Object tuple);
@@ -150,12 +154,20 @@ int Question::ask() const {
   return answer ? python.isTrue(answer.get()) : -1;
 }
 
+int Question::ask(Object other, Object method) const {
+  Owned answer(
+      direct ? direct(other, nullptr)
+             : python.callWith(method, other, static_cast<Object>(nullptr)));
+  return answer ? python.isTrue(answer.get()) : -1;
+}
+
 bool Tools::open(Object tuple) {
   Object *const members[] = {&tensorType, &parameterType, &none,
                              &emptyLike,  &makeTemplates, &notPlain,
                              &isNegative, &forwardMode};
   Question *const questions[] = {&isGradEnabled, &isAnyAutocastEnabled,
-                                 &countModes, &areTransformsActive};
+                                 &countModes,    &areTransformsActive,
+                                 &isTracing,     &isOneNegative};
   for (size_t i = 0; i != std::size(members); ++i)
     if (!(*members[i] = python.getItem(tuple, i)))
       return false;
@@ -186,9 +198,7 @@ static bool hasTangents() {
 /// Whether torch reads its memory with the other sign, as of the imaginary
 /// part of a conjugate.
 static bool isNegated(Object operand) {
-  Owned answer(
-      python.callWith(tools.isNegative, operand, static_cast<Object>(nullptr)));
-  return !answer || python.isTrue(answer.get()) != 0;
+  return tools.isOneNegative.ask(operand, tools.isNegative) != 0;
 }
 
 /// Of torch's tensors, which have strides. False with or without an exception.
@@ -237,7 +247,7 @@ static bool isPlain(Object const *operands, const FaArgument *described,
     return false;
   // Whatever is asked answers 0, or fails.
   return tools.isAnyAutocastEnabled.ask() == 0 && tools.countModes.ask() == 0 &&
-         tools.areTransformsActive.ask() == 0;
+         tools.areTransformsActive.ask() == 0 && tools.isTracing.ask() == 0;
 }
 
 /// Nothing where a question fails, with its exception.

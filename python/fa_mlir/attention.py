@@ -6,11 +6,12 @@ compiled functions on numpy arrays and others.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from . import operator, planning
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_lengths, check_operands,
@@ -21,6 +22,10 @@ from .planning import MOST_KEPT, find_text, plan
 from .problem import LAYOUTS, Types, from_text
 
 _functions: dict[tuple, Any] = {}
+_Function = TypeVar("_Function", bound=Callable)
+#: Arguments that may be None.
+_OPTIONAL = frozenset(("score", "mask", "window", "softcap", "alibi", "bias", "sink", "scale", "query_lengths", "key_lengths",
+                       "query_starts", "key_starts", "key_pages", "dropout_state"))
 
 
 def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: Any) -> tuple:
@@ -123,7 +128,7 @@ def _find_torch() -> Any:
         _below_autograd = torch._C._AutoDispatchBelowAutograd
         _is_any_autocast_enabled = torch._C._is_any_autocast_enabled
         _is_compiling, _tensor = torch.compiler.is_dynamo_compiling, torch.Tensor
-        _are_transforms_active, _is_traced = torch._C._are_functorch_transforms_active, torch._C._get_tracing_state
+        _are_transforms_active, _is_traced = torch._C._are_functorch_transforms_active, torch._C._is_tracing
         _increment_version = torch.autograd.graph.increment_version
         for layout, causal in itertools.product(LAYOUTS, CAUSAL):
             text, text_with_lse = [find_text((layout, causal, False, None, None, None, False, None, "", "", (), lse))
@@ -134,6 +139,33 @@ def _find_torch() -> Any:
     return _torch
 
 
+def _is_default(name: str, value: Any) -> bool:
+    if name in ("dropout_p", "deterministic"):
+        return not value
+    return value is None and name in _OPTIONAL
+
+
+def _plain_first(function: _Function) -> _Function:
+    """Most calls have no other arguments, and each default of a function costs as much as a question."""
+    @functools.wraps(function)
+    def attention(query: Any, key: Any, value: Any, *, causal: Any = None, layout: Any = "bshd", return_lse: Any = False,
+                  out: Any = None, **others: Any) -> Any:
+        if (type(query) is _tensor and not _is_compiling()
+                and (not others or all(itertools.starmap(_is_default, others.items())))):
+            call = _plain_calls.get((layout, causal, return_lse))
+            if call is not None:
+                found = call(query, key, value) if out is None else call(query, key, value, out)
+                if found is not None:
+                    if out is not None:
+                        _increment_version(out)
+                    return found
+                operator.forget_failure()
+        return function(query, key, value, causal=causal, layout=layout, return_lse=return_lse, out=out, **others)
+
+    return cast(_Function, attention)
+
+
+@_plain_first
 def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None, mask: Any = None,
               causal: str | None = None, window: tuple[int | None, int | None] | None = None,
               softcap: float | None = None, alibi: Any = None, bias: Any = None, sink: Any = None,
@@ -191,25 +223,13 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
 
         output = fa_mlir.attention(q, k, v, causal="bottom_right", window=(4096, 0))
     """
-    if (score is None and mask is None and window is None and softcap is None and alibi is None and bias is None
-            and sink is None and scale is None and query_lengths is None and key_lengths is None
-            and query_starts is None and key_starts is None and key_pages is None and not dropout_p
-            and not deterministic and type(query) is _tensor and not _is_compiling() and _is_traced() is None):
-        call = _plain_calls.get((layout, causal, return_lse))
-        if call is not None:
-            found = call(query, key, value) if out is None else call(query, key, value, out)
-            if found is not None:
-                if out is not None:
-                    _increment_version(out)
-                return found
-            operator.forget_failure()
     if layout not in LAYOUTS or causal not in CAUSAL:
         refuse_options(layout, causal)
     torch = _torch or _find_torch()
     is_torch = torch is not None and isinstance(query, torch.Tensor)
     kind: Any = TorchArrays
     is_compiling = is_torch and _is_compiling()
-    is_traced = is_torch and not is_compiling and _is_traced() is not None
+    is_traced = is_torch and not is_compiling and _is_traced()
     if is_torch and not is_compiling:
         check_tensors(torch, query, key, value, None if callable(mask) else mask, alibi, bias, sink, out, query_lengths,
                       key_lengths, query_starts, key_starts, key_pages, dropout_state)

@@ -565,7 +565,8 @@ def make_plain_calls(torch, text, text_with_lse, layout):
     c = _state["c"]
     tools = (torch.Tensor, torch.nn.Parameter, None, torch.empty_like, make_templates, _NotPlain, torch.Tensor.is_neg,
              torch.autograd.forward_ad, torch.is_grad_enabled, torch._C._is_any_autocast_enabled,
-             torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active)
+             torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active, torch._C._is_tracing,
+             torch.empty(0, device="cpu").is_neg)
     heads_dim = 1 if layout == "bhsd" else 2
 
     def run():
