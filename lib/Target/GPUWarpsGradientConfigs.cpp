@@ -264,6 +264,11 @@ ConfigAttr mlir::fa::selectWarpsGradientConfig(MLIRContext *context,
         takesColumnGroups(row.groupsIfPlain, problem) &&
         fits(divided, once, target, problem))
       part = divided;
+    // Head by head, the longest block of the last one starts late. Measured on
+    // an H200, causal: 1.01 to 1.07 at head dim 128 from 512 to 16384, 1.17 of
+    // 64 heads on 8, 0.98 to 1.02 at head dim 64.
+    if (problem.hasMask && isPlainGradient(problem))
+      part.tileOrder = TileOrder::longest_first;
     if (fits(part, once, target, problem))
       return addLonger(makeOnePass(context, once.block, part), row, part,
                        target, problem, reason);

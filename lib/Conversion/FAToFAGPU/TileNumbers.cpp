@@ -100,12 +100,11 @@ static Value countInWaves(OpBuilder &builder, Location loc, Value blocks) {
   return builder.createOrFold<arith::MinUIOp>(loc, fitting, processors);
 }
 
-/// Whether groups of warps make all gradients of a block of keys, one block a
+/// Whether a block of keys makes all gradients, one or two blocks a
 /// multiprocessor.
 static bool isGradientInOnePass(AttentionLikeOpInterface step) {
   auto keys = dyn_cast<GradientKeysOp>(*step);
-  return keys && keys.getQueryGradient() &&
-         getGPUPart(keys.getConfigAttr()).hasGroups();
+  return keys && keys.getQueryGradient();
 }
 
 Value mlir::fa::countTogether(OpBuilder &builder, scf::ForallOp loop,

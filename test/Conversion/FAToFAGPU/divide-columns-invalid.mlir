@@ -6,7 +6,7 @@
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @reduction(%k: !m, %n: i32, %out: memref<?xf32>) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @reduction(%k: !m, %n: i32, %out: memref<?xf32>) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   fagpu.role @compute groups(1) {
@@ -27,7 +27,7 @@ func.func @reduction(%k: !m, %n: i32, %out: memref<?xf32>) attributes {fagpu.ker
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @invariant(%k: !m, %n: i32, %p: !h) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @invariant(%k: !m, %n: i32, %p: !h) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   fagpu.role @compute groups(1) {
@@ -48,7 +48,7 @@ func.func @invariant(%k: !m, %n: i32, %p: !h) attributes {fagpu.kernel = "sm_80"
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @panel(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @panel(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   %half = fagpu.channel cp_async : !fagpu.channel<64x64xbf16, #fagpu.smem<128>, 1>
@@ -69,7 +69,7 @@ func.func @panel(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config 
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @narrow(%k: !m, %n: i32, %x: tensor<64x24xf32>) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @narrow(%k: !m, %n: i32, %x: tensor<64x24xf32>) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   fagpu.role @compute groups(1) {
@@ -90,7 +90,7 @@ func.func @narrow(%k: !m, %n: i32, %x: tensor<64x24xf32>) attributes {fagpu.kern
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @transposed(%k: !m, %n: i32, %out: memref<?x64xf32>) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @transposed(%k: !m, %n: i32, %out: memref<?x64xf32>) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   fagpu.role @compute groups(1) {
@@ -111,7 +111,7 @@ func.func @transposed(%k: !m, %n: i32, %out: memref<?x64xf32>) attributes {fagpu
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @part_of_stage(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @part_of_stage(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   fagpu.role @compute groups(1) {
@@ -134,7 +134,7 @@ func.func @part_of_stage(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @half_box(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @half_box(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   fagpu.role @compute groups(1) {
@@ -154,7 +154,7 @@ func.func @half_box(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.conf
 !s = tensor<64x64xf32>
 !h = tensor<64x64xbf16>
 !o = tensor<64x128xf32>
-func.func @three_warps(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @three_warps(%k: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   // expected-error @below {{'fagpu.role' op has groups(1) warps(3), which 2 column_groups do not divide; expected one group of a multiple of 2 warps}}

@@ -37,7 +37,7 @@
 // CHECK: fagpu.release %[[Q]]
 // CHECK: fagpu.store {{.*}}, %[[G64]]] sizes [64, 64]
 // CHECK-NOT: via
-func.func @weights(%k: !m, %q: !m, %out: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @weights(%k: !m, %q: !m, %out: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   %queries = fagpu.channel cp_async : !q
@@ -77,7 +77,7 @@ func.func @weights(%k: !m, %q: !m, %out: !m, %n: i32) attributes {fagpu.kernel =
 // CHECK-NEXT: fagpu.acquire
 // CHECK: fagpu.mma nn
 // CHECK: fagpu.mma nn
-func.func @together(%k: !m, %q: !m, %out: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>} {
+func.func @together(%k: !m, %q: !m, %out: !m, %n: i32) attributes {fagpu.kernel = "sm_80", fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>} {
   %c0 = arith.constant 0 : i32
   %keys = fagpu.channel cp_async : !q
   %queries = fagpu.channel cp_async : !q

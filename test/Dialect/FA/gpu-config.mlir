@@ -24,22 +24,22 @@ func.func @warps(%q: !t) -> !t {
 
 !t = tensor<1x?x1x64xbf16>
 // CHECK-LABEL: func.func @column_groups
-// CHECK: target = #fa.gpu<warps, stages = 2, column_groups = 2>
+// CHECK: target = #fa.gpu<warps<column_groups = 2, tile_order = longest_first>, stages = 2>
 func.func @column_groups(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps, column_groups = 2, stages = 2>>}
+      {config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps<tile_order = longest_first, column_groups = 2>, stages = 2>>}
   return %r : !t
 }
 
 // -----
 
 // expected-error @below {{column_groups is 3, expected 1 or 2}}
-func.func private @column_groups_of_three() attributes {a = #fa.gpu<warps, column_groups = 3>}
+func.func private @column_groups_of_three() attributes {a = #fa.gpu<warps<column_groups = 3>>}
 
 // -----
 
-// expected-error @below {{column_groups is for warps, not for warp_groups}}
-func.func private @column_groups_of_groups() attributes {a = #fa.gpu<warp_groups<groups = 2>, column_groups = 2>}
+// expected-error @below {{unknown field 'column_groups' of warp_groups, expected groups, overlap, tile_order, cluster, captures or copying_registers; 'column_groups' is a field of warps}}
+func.func private @column_groups_of_groups() attributes {a = #fa.gpu<warp_groups<column_groups = 2>>}
 
 // -----
 
@@ -64,7 +64,7 @@ func.func private @few() attributes {a = #fa.gpu<warp_groups<copying_registers =
 
 // -----
 
-// expected-error @below {{copying_registers is a field of warp_groups, not of warps}}
+// expected-error @below {{unknown field 'copying_registers' of warps, expected column_groups or tile_order; 'copying_registers' is a field of warp_groups}}
 func.func private @warps_copy() attributes {a = #fa.gpu<warps<copying_registers = 40>>}
 
 // -----
@@ -79,7 +79,7 @@ func.func private @stages() attributes {a = #fa.gpu<warps, stages = 0>}
 
 // -----
 
-// expected-error @below {{groups is a field of warp_groups, not of warps}}
+// expected-error @below {{unknown field 'groups' of warps, expected column_groups or tile_order; 'groups' is a field of warp_groups}}
 func.func private @warps_in_groups() attributes {a = #fa.gpu<warps<groups = 2>>}
 
 // -----
@@ -89,12 +89,12 @@ func.func private @turns_without_overlap() attributes {a = #fa.gpu<warp_groups<g
 
 // -----
 
-// expected-error @below {{captures is a field of warp_groups, not of warps}}
+// expected-error @below {{unknown field 'captures' of warps, expected column_groups or tile_order; 'captures' is a field of warp_groups}}
 func.func private @captures_of_warps() attributes {a = #fa.gpu<warps<captures = tiles>>}
 
 // -----
 
-// expected-error @below {{overlap is a field of warp_groups, not of warps}}
+// expected-error @below {{unknown field 'overlap' of warps, expected column_groups or tile_order; 'overlap' is a field of warp_groups}}
 func.func private @overlap_of_warps() attributes {a = #fa.gpu<warps<overlap = keys>>}
 
 // -----
@@ -237,11 +237,11 @@ func.func private @order_of_fields() attributes {a = #fa.gpu<warp_groups<capture
 // What is as by default is not printed.
 // CHECK-LABEL: func.func private @defaults
 // CHECK-SAME: a = #fa.gpu<warps>}
-func.func private @defaults() attributes {a = #fa.gpu<warps<groups = 1>, stages = 1, terms<columns = 0>>}
+func.func private @defaults() attributes {a = #fa.gpu<warps<column_groups = 1, tile_order = in_order>, stages = 1, terms<columns = 0>>}
 
 // -----
 
-// expected-error @below {{no field in brackets, expected groups, overlap, tile_order, cluster, captures or copying_registers, or no brackets}}
+// expected-error @below {{no field in brackets, expected column_groups or tile_order, or no brackets}}
 func.func private @empty_form() attributes {a = #fa.gpu<warps<>>}
 
 // -----
@@ -271,12 +271,12 @@ func.func private @nothing() attributes {a = #fa.gpu<>}
 
 // -----
 
-// expected-error @below {{unknown field 'overlap' of #fa.gpu, expected stages, column_groups, terms or block_table; 'overlap' is a field of warp_groups}}
+// expected-error @below {{unknown field 'overlap' of #fa.gpu, expected stages, terms or block_table; 'overlap' is a field of warp_groups}}
 func.func private @overlap_outside() attributes {a = #fa.gpu<warps, overlap = keys>}
 
 // -----
 
-// expected-error @below {{unknown field 'stage' of #fa.gpu, expected stages, column_groups, terms or block_table}}
+// expected-error @below {{unknown field 'stage' of #fa.gpu, expected stages, terms or block_table}}
 func.func private @unknown() attributes {a = #fa.gpu<warps, stage = 2>}
 
 // -----

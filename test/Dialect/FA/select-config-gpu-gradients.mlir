@@ -16,10 +16,10 @@
 // RUN: %{masked}=LONG
 // SHORT: query_block = 64, {{.*}} gradient_form = one_pass>}
 // LONG: query_block = 80, {{.*}} gradient_form = one_pass>}
-// By warps two groups divide the columns, and long sequences take more keys a block, without a mask too.
-// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPLONG
-// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90 | FileCheck %s --check-prefix=WARPLONG
-// WARPLONG: #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 2, column_groups = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warps, stages = 2, column_groups = 2>, gradient_form = one_pass, from_keys = 2048, from_queries = 2048>>}
+// By warps two groups divide the columns, and long sequences take more keys a block, without a mask too. With one the longest come first.
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPLONG -DORDER=', tile_order = longest_first'
+// RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90 | FileCheck %s --check-prefix=WARPLONG -DORDER=
+// WARPLONG: #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps<column_groups = 2[[ORDER]]>, stages = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warps<column_groups = 2[[ORDER]]>, stages = 2>, gradient_form = one_pass, from_keys = 2048, from_queries = 2048>>}
 // Windows, lengths of a batch, dropout and smaller shared memory leave them as they are.
 // RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
 // RUN: sed 's/{CONFIG}/key_lengths(%%n : memref<1xi32>)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: memref<1xi32>) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
@@ -32,7 +32,7 @@
 // NARROWWINDOW: query_block = 128, {{.*}} overlap = stores<turns>, {{.*}} gradient_form = one_pass>}
 // Neither of other head dims, nor of windows, lengths of a batch, and sums in one order.
 // RUN: sed 's/{CONFIG}/mask causal {deterministic}/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER --implicit-check-not=longer
-// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE --implicit-check-not=longer
+// RUN: sed 's/{CONFIG}/mask causal/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE -DORDER='<tile_order = longest_first>' --implicit-check-not='longer ='
 // RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT --implicit-check-not=longer
 // RUN: sed 's/{CONFIG}/key_lengths(%%n : memref<1xi32>) mask causal/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: memref<1xi32>) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=SHORT --implicit-check-not=longer
 // RUN: sed 's/CONFIG//; s/DIM/72/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=NEITHER
@@ -236,8 +236,8 @@
 // FLOAT: error: 'fa.attention_gradient' op config does not fit: query_block is 128, expected 64, 16 rows for each warp, or 32 with key_block = 32
 
 // By warps, where there are no asynchronous products and where bulk copies do not take the rows.
-// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE
-// WARPONCE: {config = #fa.config<query_block = 32, key_block = 128, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass>}
+// RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE -DORDER=
+// WARPONCE: {config = #fa.config<query_block = 32, key_block = 128, deterministic = false, target = #fa.gpu<warps[[ORDER]], stages = 2>, gradient_form = one_pass>}
 // RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 64, deterministic = false>/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN
 // WARPGIVEN: {config = #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass>}
 // RUN: sed 's/CONFIG/deterministic/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPS
@@ -317,29 +317,29 @@
 // RUN: %{check}
 // WARPTWO: error: 'fa.attention_gradient' op config does not fit: gradient_form is two_pass, but head dim is 192, expected at most 128 on sm_80; the nearest is three_pass
 
-// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = two_pass, target = #fa.gpu<warps, column_groups = 2>
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = two_pass, target = #fa.gpu<warps<column_groups = 2>>
 // REDEFINE: %{dim} = 128
 // REDEFINE: %{prefix} = GROUPSFORM
 // RUN: %{check}
 // GROUPSFORM: error: 'fa.attention_gradient' op config does not fit: column_groups is 2, but gradient_form is two_pass, expected one_pass; the nearest is column_groups = 1
 
-// REDEFINE: %{config} = 48, key_block = 64, deterministic = false, target = #fa.gpu<warps, column_groups = 2>, gradient_form = one_pass
+// REDEFINE: %{config} = 48, key_block = 64, deterministic = false, target = #fa.gpu<warps<column_groups = 2>>, gradient_form = one_pass
 // REDEFINE: %{prefix} = GROUPSSTEP
 // RUN: %{check}
 // GROUPSSTEP: error: 'fa.attention_gradient' op config does not fit: query_block is 48, expected a multiple of 32 up to 256
 
-// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 6, column_groups = 2>, gradient_form = one_pass
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps<column_groups = 2>, stages = 6>, gradient_form = one_pass
 // REDEFINE: %{prefix} = GROUPSMEMORY
 // RUN: %{check}
 // GROUPSMEMORY: error: 'fa.attention_gradient' op config does not fit: query_block = 64 needs at least 245760 bytes of shared memory, but a block of sm_80 has 166912; the nearest is 32
 
-// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, column_groups = 2>, gradient_form = one_pass
+// REDEFINE: %{config} = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps<column_groups = 2>>, gradient_form = one_pass
 // REDEFINE: %{dim} = 64
 // REDEFINE: %{prefix} = GROUPSDIM
 // RUN: %{check}
 // GROUPSDIM: error: 'fa.attention_gradient' op config does not fit: column_groups is 2, but head dims are 64 and 64, expected multiples of 128; the nearest is 1
 
-// RUN: sed 's/{CONFIG}/dropout(%%p, %%s, %%s : f32, memref<i64>, memref<i64>) {config = #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, column_groups = 2>, gradient_form = one_pass>}/; s/DIM/128/; s/TYPE/bf16/; s/xf32>) {/xf32>, %%p: f32, %%s: memref<i64>) {/' %t/problem.mlir > %t/dropout.mlir
+// RUN: sed 's/{CONFIG}/dropout(%%p, %%s, %%s : f32, memref<i64>, memref<i64>) {config = #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps<column_groups = 2>>, gradient_form = one_pass>}/; s/DIM/128/; s/TYPE/bf16/; s/xf32>) {/xf32>, %%p: f32, %%s: memref<i64>) {/' %t/problem.mlir > %t/dropout.mlir
 // RUN: not fa-opt %t/dropout.mlir -fa-select-config=chip=sm_80 2>&1 | FileCheck %s --check-prefix=GROUPSDROPOUT --implicit-check-not=error:
 // GROUPSDROPOUT: error: 'fa.attention_gradient' op config does not fit: column_groups is 2, but dropout numbers the columns of all threads; the nearest is 1
 

@@ -298,7 +298,7 @@ func.func @parts(%q: !t) -> !t {
 !t = tensor<1x?x1x64xbf16>
 func.func @column_groups(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
-      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, column_groups = 2>>}
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>}
   return %r : !t
 }
 

@@ -50,19 +50,26 @@ static const Field groupFields[] = {
     {"cluster", &GPUPart::cluster},
     {"captures", &GPUPart::captures},
     {"copying_registers", &GPUPart::copyingRegisters}};
+static const Field warpFields[] = {{"column_groups", &GPUPart::columnGroups},
+                                   {"tile_order", &GPUPart::tileOrder}};
 static const Field termFields[] = {{"columns", &GPUPart::columns},
                                    {"keep_queries", &GPUPart::keepsQueries},
                                    {"common_stages", &GPUPart::commonStages},
                                    {"rolled", &GPUPart::rolled}};
 static const Field partFields[] = {{"stages", &GPUPart::stages},
-                                   {"column_groups", &GPUPart::columnGroups},
                                    {"terms", ArrayRef<Field>(termFields)},
                                    {"block_table", &GPUPart::blockTable}};
 
 static const Brackets brackets[] = {{"#fa.gpu", partFields},
+                                    {"warps", warpFields},
                                     {"warp_groups", groupFields},
                                     {"overlap", overlapFields},
                                     {"terms", termFields}};
+
+/// What only one form reads.
+static ArrayRef<Field> getFormFields(bool hasGroups) {
+  return hasGroups ? ArrayRef<Field>(groupFields) : ArrayRef<Field>(warpFields);
+}
 
 /// The first of these fields that is not what it is by default; null if none.
 static const Field *findGiven(const GPUPart &part, ArrayRef<Field> fields) {
@@ -125,7 +132,7 @@ static void printBrackets(AsmPrinter &printer, const GPUPart &part,
 void GPUConfigAttr::print(AsmPrinter &printer) const {
   const GPUPart &part = getPart();
   printer << '<' << stringifyKernelForm(part.form);
-  printBrackets(printer, part, groupFields);
+  printBrackets(printer, part, getFormFields(part.hasGroups()));
   for (const Field &field : partFields)
     if (findGiven(part, field)) {
       printer << ", ";
@@ -236,7 +243,7 @@ Attribute GPUConfigAttr::parse(AsmParser &parser, Type) {
   SMLoc loc = parser.getCurrentLocation();
   GPUPart part;
   if (parser.parseLess() || readChoice(parser, "the form", part.form) ||
-      readBrackets(parser, part, "warp_groups"))
+      readBrackets(parser, part, stringifyKernelForm(part.form)))
     return {};
   llvm::StringSet<> given;
   while (succeeded(parser.parseOptionalComma()))
@@ -255,10 +262,13 @@ Attribute GPUConfigAttr::parse(AsmParser &parser, Type) {
 /// Fields that only another one gives a meaning.
 static LogicalResult checkOwners(function_ref<InFlightDiagnostic()> emitError,
                                  const GPUPart &part) {
-  const Field *ofGroups = findGiven(part, groupFields);
-  if (ofGroups && !part.hasGroups())
-    return emitError() << ofGroups->name
-                       << " is a field of warp_groups, not of warps";
+  ArrayRef<Field> own = getFormFields(part.hasGroups());
+  for (const Field &field : getFormFields(!part.hasGroups()))
+    if (findGiven(part, field) &&
+        !llvm::is_contained(getNames(own), field.name))
+      return emitError() << field.name << " is a field of "
+                         << (part.hasGroups() ? "warps, not of warp_groups"
+                                              : "warp_groups, not of warps");
   const Field *ofOverlap = findGiven(part, overlapFields);
   if (ofOverlap && !part.hasOverlap())
     return emitError()
@@ -270,8 +280,6 @@ static LogicalResult checkOwners(function_ref<InFlightDiagnostic()> emitError,
                        << stringifyOverlap(part.overlap);
   if (part.commonStages && part.hasGroups())
     return emitError() << "common_stages is for warps, not for warp_groups";
-  if (part.columnGroups != 1 && part.hasGroups())
-    return emitError() << "column_groups is for warps, not for warp_groups";
   if (part.keepsQueries && !part.columns)
     return emitError() << "keep_queries is for columns above 0";
   return success();

@@ -202,14 +202,19 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
 
     | Form | Who copies and who multiplies |
     |---|---|
-    | `warps` | Every warp copies to shared memory and multiplies by `mma.sync`. |
+    | `warps<...>` | Every warp copies to shared memory and multiplies by `mma.sync`. |
     | `warp_groups<...>` | One thread copies. Groups of four warps multiply asynchronously. |
+
+    | Field of `warps` | Default | Meaning |
+    |---|---|---|
+    | `column_groups` | 1 | For gradients in one pass: 2 lets two groups of warps each compute half of the columns of every block value, which reads fewer fragments of operands (`fagpu-divide-columns`). |
+    | `tile_order` | `in_order` | `in_order`: head by head. `longest_first`: groups of heads whose keys and values stay in the L2 cache, the query blocks with most keys first. |
 
     | Field of `warp_groups` | Default | Meaning |
     |---|---|---|
     | `groups` | 1 | Groups that share the rows of the query block evenly, 1 to 3. |
     | `overlap` | `none` | `keys`: the products of a key block run beside the softmax of the next one. `tiles`: also from one query block to the next. `stores`: of gradients in one pass, results of a key block are stored beside the copies of the next one. |
-    | `tile_order` | `in_order` | `in_order`: head by head. `longest_first`: groups of heads whose keys and values stay in the L2 cache, the query blocks with most keys first. |
+    | `tile_order` | `in_order` | As of `warps`. |
     | `cluster` | 1 | Query blocks that see the same keys and share the copies of these (`fagpu-multicast`). Their tiles are given out ahead, in order; there is no `block_table`. |
     | `captures` | `elements` | `elements`: each thread reads what it needs of captured tensors. `tiles`: what the score function reads at (query, key) comes like keys, by bulk copies to `stages` of shared memory, one for gradients in one pass (16-bit elements whose rows start at multiples of 16 bytes). |
     | `copying_registers` | 0 | Registers of each thread beside the one that copies; threads that multiply share the rest. 0 is what suits the number of groups. |
@@ -219,11 +224,10 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     | `turns` | off | Groups take turns at the matrix units (ping-pong scheduling). |
     | `rescale` | `after_product` | `after_product`: the output is rescaled behind the product that ran beside the new maximum. `before_product`: before the next product is issued, which keeps fewer values alive and waits more. |
 
-    | Other field | Default | Meaning |
+    | Field of both forms | Default | Meaning |
     |---|---|---|
     | `stages` | 1 | Stages of shared memory for keys and for values. |
     | `terms<...>` | none | How f32 operands are split into terms of 16 bits. |
-    | `column_groups` | 1 | Of `warps`, for gradients in one pass: 2 lets two groups of warps each compute half of the columns of every block value, which reads fewer fragments of operands (`fagpu-divide-columns`). |
     | `block_table` | off | A table at run time says which blocks a mask leaves (`fa-list-blocks`). |
 
     | Field of `terms` | Default | Meaning |
@@ -238,7 +242,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     ```mlir
     #fa.gpu<warps>
     #fa.gpu<warps, terms<common_stages, rolled>>
-    #fa.gpu<warps, stages = 2, column_groups = 2>
+    #fa.gpu<warps<column_groups = 2>, stages = 2>
     #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>
     #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2, block_table>
     #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>
