@@ -21,8 +21,8 @@
 // RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_90 | FileCheck %s --check-prefix=WARPLONG -DORDER=
 // WARPLONG: #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps<column_groups = 2[[ORDER]]>, stages = 2>, gradient_form = one_pass, longer = #fa.config<query_block = 64, key_block = 128, deterministic = false, target = #fa.gpu<warps<column_groups = 2[[ORDER]]>, stages = 2>, gradient_form = one_pass, from_keys = 2048, from_queries = 2048>>}
 // Windows, lengths of a batch, dropout and smaller shared memory leave them as they are.
-// RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
-// RUN: sed 's/{CONFIG}/key_lengths(%%n : memref<1xi32>)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: memref<1xi32>) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN --implicit-check-not=longer
+// RUN: sed 's/{CONFIG}/mask window(%%n, %%n)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: index) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN -DORDER='<tile_order = longest_first>' --implicit-check-not='longer ='
+// RUN: sed 's/{CONFIG}/key_lengths(%%n : memref<1xi32>)/; s/DIM/128/; s/TYPE/f16/; s/xf32>) {/xf32>, %%n: memref<1xi32>) {/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN -DORDER= --implicit-check-not=longer
 // RUN: sed 's/CONFIG//; s/DIM/128/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_86 | FileCheck %s --implicit-check-not=column_groups --implicit-check-not=longer --check-prefix=WARPSMALL
 // WARPSMALL: gradient_form = two_pass
 // At head dim 64 tiles of short ones overlap, and the stores of long ones.
@@ -238,8 +238,8 @@
 // By warps, where there are no asynchronous products and where bulk copies do not take the rows.
 // RUN: sed 's/CONFIG//; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPONCE -DORDER=
 // WARPONCE: {config = #fa.config<query_block = 32, key_block = 128, deterministic = false, target = #fa.gpu<warps[[ORDER]], stages = 2>, gradient_form = one_pass>}
-// RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 64, deterministic = false>/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN
-// WARPGIVEN: {config = #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps, stages = 2>, gradient_form = one_pass>}
+// RUN: sed 's/CONFIG/config = #fa.config<query_block = 64, key_block = 64, deterministic = false>/; s/DIM/128/; s/TYPE/f16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPGIVEN -DORDER=
+// WARPGIVEN: {config = #fa.config<query_block = 64, key_block = 64, deterministic = false, target = #fa.gpu<warps[[ORDER]], stages = 2>, gradient_form = one_pass>}
 // RUN: sed 's/CONFIG/deterministic/; s/DIM/64/; s/TYPE/bf16/' %t/problem.mlir | fa-opt -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPS
 // WARPS: config = #fa.config<query_block = 128, key_block = 32, target = #fa.gpu<warps, stages = 2>, gradient_form = two_pass>
 // WARPS-SAME: fa.gradient_keys = #fa.config<query_block = 32, key_block = 128, target = #fa.gpu<warps, stages = 2>>
