@@ -8,7 +8,7 @@
 // Sequences have lengths of their own, which the host does not know. A loop
 // ahead of attention lists their query blocks, the longest sequences first, and
 // the loop over tiles goes by that list. Read `WorkPlanner::run`, then
-// `listItems` (write) and `takeItems` (read).
+// `listItems` (write) and `takeItems` (read); SequenceOrder.cpp finds places.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +17,9 @@
 #include "TileNumbers.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
+#include "fa/Dialect/FA/Transforms/SequenceOrder.h"
 #include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Support/OperandsFirst.h"
-#include "fa/Support/ParallelSums.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -63,8 +63,9 @@ private:
     Value keys, blocks, items;
   };
   Sequence look(OpBuilder &at, Value sequence);
-  ValueRange countItems(OpBuilder &at, Value sequence, Value own);
-  void listItems();
+  SequenceOrder getOrder(SequenceOrder::Sums sums = {});
+  void addUpGroups();
+  void listItems(Value iterations, SequenceOrder::Sums sums = {});
   void storeItem(OpBuilder &at, Value place, ArrayRef<Value> words);
   void listSequence(OpBuilder &at, Value sequence, const Sequence &mine,
                     Value before);
@@ -103,7 +104,10 @@ private:
   SetVector<Operation *> ofLoads;
   /// Of the host: sequences, heads, and most items.
   Value sequences, heads, capacity;
+  SequenceOrder::Counts counts;
+  /// The list, and behind it sums of groups of sequences.
   Value table;
+  SequenceOrder::Sums ofGroups;
 };
 } // namespace
 
@@ -182,7 +186,10 @@ void WorkPlanner::measure() {
 void WorkPlanner::allocate() {
   Value words =
       make<arith::MulIOp>(builder, capacity, index(builder, countWords()));
-  words = make<arith::AddIOp>(builder, words, index(builder, headWords));
+  Value firstSum =
+      make<arith::AddIOp>(builder, words, index(builder, headWords));
+  counts = SequenceOrder::count(builder, loc, sequences);
+  words = make<arith::AddIOp>(builder, firstSum, counts.sums);
   // Places in the list are computed in 32 bits.
   Value fits = compare(builder, arith::CmpIPredicate::sle, words,
                        index(builder, std::numeric_limits<int32_t>::max()));
@@ -191,6 +198,7 @@ void WorkPlanner::allocate() {
                        "words, expected fewer rows or heads");
   auto type = MemRefType::get({ShapedType::kDynamic}, builder.getI32Type());
   table = fagpu::WorkspaceOp::create(builder, loc, type, words);
+  ofGroups = {counts.groups, table, firstSum};
 }
 
 //===----------------------------------------------------------------------===//
@@ -216,23 +224,13 @@ WorkPlanner::Sequence WorkPlanner::look(OpBuilder &at, Value sequence) {
   return {keys, blocks, multiplyShort(at, loc, blocks, heads)};
 }
 
-/// How many items stand ahead of those of a sequence of `own` keys, and how
-/// many there are.
-ValueRange WorkPlanner::countItems(OpBuilder &at, Value sequence, Value own) {
-  Value zero = arith::ConstantIntOp::create(at, loc, 0, /*width=*/32);
-  auto count = [&](OpBuilder &in, Value other) -> SmallVector<Value> {
-    Sequence theirs = look(in, other);
-    // The longest ones first; of one length, in their order.
-    Value isLonger = compare(in, arith::CmpIPredicate::sgt, theirs.keys, own);
-    Value isEqual = compare(in, arith::CmpIPredicate::eq, theirs.keys, own);
-    Value isEarlier = compare(in, arith::CmpIPredicate::slt, other, sequence);
-    Value isAhead = arith::OrIOp::create(
-        in, loc, isLonger, arith::AndIOp::create(in, loc, isEqual, isEarlier));
-    Value items = asWord(in, theirs.items);
-    return {arith::SelectOp::create(in, loc, isAhead, items, zero), items};
+/// Sequences with many keys come first.
+SequenceOrder WorkPlanner::getOrder(SequenceOrder::Sums sums) {
+  auto lookAt = [&](OpBuilder &at, Value sequence) {
+    Sequence found = look(at, sequence);
+    return SequenceOrder::Sequence{found.keys, found.items};
   };
-  return createParallelSums(at, loc, index(at, 0), sequences, /*count=*/2,
-                            count);
+  return SequenceOrder(loc, sequences, lookAt, sums);
 }
 
 void WorkPlanner::storeItem(OpBuilder &at, Value place, ArrayRef<Value> words) {
@@ -297,18 +295,31 @@ void WorkPlanner::fillUp(OpBuilder &at, Value sequence, Value all) {
   scf::ParallelOp::create(at, loc, first, capacity, sequences, fill);
 }
 
-/// An iteration for each sequence, which finds the place of its items.
-void WorkPlanner::listItems() {
-  auto listing = scf::ForallOp::create(
-      builder, loc, ArrayRef<OpFoldResult>(builder.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>(sequences),
-      ArrayRef<OpFoldResult>(builder.getIndexAttr(1)), ValueRange(),
-      std::nullopt);
+static scf::ForallOp createForall(OpBuilder &builder, Location loc,
+                                  Value count) {
+  return scf::ForallOp::create(builder, loc,
+                               ArrayRef<OpFoldResult>(builder.getIndexAttr(0)),
+                               ArrayRef<OpFoldResult>(count),
+                               ArrayRef<OpFoldResult>(builder.getIndexAttr(1)),
+                               ValueRange(), std::nullopt);
+}
+
+/// An iteration for each sum of a group, where there are many sequences.
+void WorkPlanner::addUpGroups() {
+  auto adding = createForall(builder, loc, counts.sums);
+  OpBuilder in(adding.getBody()->getTerminator());
+  getOrder(ofGroups).addUp(in, adding.getInductionVar(0));
+}
+
+/// An iteration for each sequence, or for none, which finds the place of its
+/// items.
+void WorkPlanner::listItems(Value iterations, SequenceOrder::Sums sums) {
+  auto listing = createForall(builder, loc, iterations);
   OpBuilder in(listing.getBody()->getTerminator());
   Value sequence = listing.getInductionVar(0);
   Sequence mine = look(in, sequence);
-  ValueRange counted = countItems(in, sequence, mine.keys);
-  Value before = asIndex(in, counted[0]), all = asIndex(in, counted[1]);
+  SequenceOrder::Place place = getOrder(sums).find(in, sequence, mine.keys);
+  Value before = asIndex(in, place.before), all = asIndex(in, place.all);
   listSequence(in, sequence, mine, before);
   fillUp(in, sequence, all);
   Value isFirst = compare(in, arith::CmpIPredicate::eq, sequence, index(in, 0));
@@ -335,11 +346,7 @@ void WorkPlanner::takeItems() {
   Value listed = asIndex(
       builder, memref::LoadOp::create(builder, loc, table, index(builder, 0)));
   Value count = arith::MinSIOp::create(builder, loc, listed, capacity);
-  auto planned = scf::ForallOp::create(
-      builder, loc, ArrayRef<OpFoldResult>(builder.getIndexAttr(0)),
-      ArrayRef<OpFoldResult>(count),
-      ArrayRef<OpFoldResult>(builder.getIndexAttr(1)), ValueRange(),
-      std::nullopt);
+  auto planned = createForall(builder, loc, count);
   OpBuilder in(planned.getBody()->getTerminator());
   Value tile = planned.getInductionVar(0);
   // Numbers of the plan are short, and queries begin a block.
@@ -369,7 +376,9 @@ LogicalResult WorkPlanner::run() {
   findLoads();
   measure();
   allocate();
-  listItems();
+  listItems(counts.few);
+  addUpGroups();
+  listItems(counts.many, ofGroups);
   takeItems();
   return success();
 }

@@ -17,17 +17,24 @@
 // CHECK: %[[WHOLE:.*]] = arith.divui %[[ROWS]], %c128
 // CHECK: %[[BLOCKS:.*]] = arith.addi %{{.*}}, %[[SEQUENCES]]
 // CHECK: %[[MOST:.*]] = arith.muli %[[BLOCKS]], %c4
+// Up to 512 sequences look at all others. Of more, each 128 have 64 sums, one for each class of numbers of keys.
+// CHECK-DAG: %[[ARE_FEW:.*]] = arith.cmpi ule, %[[SEQUENCES]], %c512
+// CHECK-DAG: %[[HUNDREDS:.*]] = arith.ceildivui %[[SEQUENCES]], %c128
+// CHECK-DAG: %[[GROUPS:.*]] = arith.select %[[ARE_FEW]], %[[C0]], %[[HUNDREDS]]
+// CHECK-DAG: %[[FEW:.*]] = arith.select %[[ARE_FEW]], %[[SEQUENCES]], %[[C0]]
+// CHECK-DAG: %[[SUMS:.*]] = arith.muli %[[GROUPS]], %c64
+// CHECK-DAG: %[[MANY:.*]] = arith.select %[[ARE_FEW]], %[[C0]], %[[SEQUENCES]]
 // CHECK: cf.assert %{{.*}}, "the list of query blocks has more than 2147483647 words
 // CHECK: %[[LIST:.*]] = fagpu.workspace(%{{.*}}) : memref<?xi32>
 
 // Items ahead are those of sequences with more keys; of as many, of earlier ones.
-// CHECK: scf.forall (%[[B:.*]]) in (%[[SEQUENCES]]) {
+// CHECK: scf.forall (%[[B:.*]]) in (%[[FEW]]) {
 // CHECK:   %[[START:.*]] = memref.load %[[STARTS]][%[[B]]]
 // CHECK:   %[[SUM:.*]]:2 = scf.parallel (%[[OTHER:.*]]) = (%[[C0]]) to (%[[SEQUENCES]])
 // CHECK:     memref.load %[[STARTS]][%[[OTHER]]]
+// CHECK:     %[[EARLIER:.*]] = arith.cmpi slt, %[[OTHER]], %[[B]]
 // CHECK:     %[[LONGER:.*]] = arith.cmpi sgt
 // CHECK:     %[[EQUAL:.*]] = arith.cmpi eq
-// CHECK:     %[[EARLIER:.*]] = arith.cmpi slt, %[[OTHER]], %[[B]]
 // CHECK:     scf.reduce
 
 // Heads whose keys stay in the L2 cache are together, of 65536 keys here; the last block comes first.
@@ -39,6 +46,38 @@
 // CHECK:   scf.parallel
 // CHECK-COUNT-5: memref.store %{{.*}}, %[[LIST]]
 // The first word is the number of items.
+// CHECK:   memref.store %{{.*}}, %[[LIST]][%[[C0]]]
+// CHECK: }
+
+// A sum is of the items of a group's sequences that have so many keys or more.
+// CHECK: scf.forall (%[[NUMBER:.*]]) in (%[[SUMS]]) {
+// CHECK:   arith.divui %[[NUMBER]], %[[GROUPS]]
+// CHECK:   arith.remui %[[NUMBER]], %[[GROUPS]]
+// CHECK:   %[[SUM:.*]] = scf.parallel
+// CHECK:     memref.load %[[STARTS]]
+// CHECK:     arith.cmpi sge
+// CHECK:     scf.reduce
+// CHECK:   memref.store %[[SUM]], %[[LIST]]
+
+// Of the own group, items ahead are those of sequences in a longer class, and of earlier ones in the same. Of other groups the sums tell.
+// CHECK: scf.forall (%[[B:.*]]) in (%[[MANY]]) {
+// CHECK:   %[[CLASS:.*]] = scf.parallel
+// CHECK:   %[[GROUP:.*]] = arith.divui %[[B]], %c128
+// CHECK:   %[[OWN:.*]]:2 = scf.parallel (%[[OTHER:.*]]) =
+// CHECK:     memref.load %[[STARTS]][%[[OTHER]]]
+// CHECK:     %[[EARLIER:.*]] = arith.cmpi slt, %[[OTHER]], %[[B]]
+// CHECK:     %[[LONGER:.*]] = arith.cmpi sge
+// CHECK:     %[[EQUAL:.*]] = arith.cmpi sge
+// CHECK:     %[[BOTH:.*]] = arith.andi %[[EQUAL]], %[[EARLIER]]
+// CHECK:     arith.ori %[[LONGER]], %[[BOTH]]
+// CHECK:     scf.reduce
+// CHECK:   %[[OTHERS:.*]]:2 = scf.parallel (%[[AT:.*]]) = (%[[C0]]) to (%[[GROUPS]])
+// CHECK:     arith.cmpi slt, %[[AT]], %[[GROUP]]
+// CHECK:     arith.cmpi ne, %[[AT]], %[[GROUP]]
+// CHECK-COUNT-3: memref.load %[[LIST]]
+// CHECK:     scf.reduce
+// CHECK:   arith.addi %[[OWN]]#0, %[[OTHERS]]#0
+// CHECK:   arith.addi %[[OWN]]#1, %[[OTHERS]]#1
 // CHECK:   memref.store %{{.*}}, %[[LIST]][%[[C0]]]
 // CHECK: }
 

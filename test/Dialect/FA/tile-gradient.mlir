@@ -324,6 +324,36 @@ func.func @one_pass_of_80(%q: !t, %k: !t, %v: !t, %o: !t, %lse: !row, %do: !t, %
 // CHECK:     arith.cmpi sgt
 // CHECK:     scf.reduce
 // CHECK:   memref.store %{{.*}}, %[[KEYS]]
+// Of more than 512 sequences a loop adds up blocks of groups of them, and one looks at the own group and the sums of others.
+// CHECK: scf.forall (%{{[^,]*}}) in (%{{[^,]*}})
+// CHECK:   %[[SUM:.*]] = scf.parallel
+// CHECK:     scf.reduce
+// CHECK:   memref.store %[[SUM]], %[[QUERIES]]
+// CHECK:   %[[SUM:.*]] = scf.parallel
+// CHECK:     scf.reduce
+// CHECK:   memref.store %[[SUM]], %[[KEYS]]
+// CHECK: scf.forall (%[[SEQUENCE:[^,]*]]) in (%{{[^,]*}})
+// CHECK:   scf.parallel (%[[OTHER:.*]]) =
+// CHECK-NOT: arith.cmpi sge
+// CHECK:     arith.cmpi slt, %[[OTHER]], %[[SEQUENCE]] : index
+// CHECK-NOT: arith.cmpi sge
+// CHECK:     scf.reduce
+// CHECK:   scf.parallel
+// CHECK-COUNT-3: memref.load %[[QUERIES]]
+// CHECK:     scf.reduce
+// Starts that fall are found by all lanes of a warp.
+// CHECK:   %[[WRONG:.*]] = scf.parallel
+// CHECK:     scf.reduce
+// CHECK:   arith.cmpi eq, %[[WRONG]]
+// CHECK-COUNT-9: memref.store %{{.*}}, %[[QUERIES]]
+// CHECK:   scf.parallel (%[[OTHER:.*]]) =
+// CHECK:     arith.cmpi slt, %[[OTHER]], %[[SEQUENCE]] : index
+// CHECK-COUNT-2: arith.cmpi sge
+// CHECK:     scf.reduce
+// CHECK:   scf.parallel
+// CHECK-COUNT-3: memref.load %[[KEYS]]
+// CHECK:     scf.reduce
+// CHECK:   memref.store %{{.*}}, %[[KEYS]]
 // CHECK: memref.alloc(%{{.*}}) : memref<1x4x?xf32>
 // CHECK: %[[WORD:.*]] = memref.load %[[QUERIES]]
 // CHECK: %[[TILES:.*]] = arith.index_cast %[[WORD]]

@@ -110,7 +110,8 @@ void GradientTiler::limitToValid(SequenceViews &views, Value batch,
                                     /*keepRows=*/true);
   Value none = views.index(0);
   Value outside = views.select(visited.isSequence, none, visited.room);
-  Value areOrdered = getSlots(visited.kind, /*block=*/1).areOrdered(outside);
+  Value areOrdered = getSlots(visited.kind, /*block=*/1)
+                         .areOrdered(outside, /*sideBySide=*/areMany);
   outside = views.select(areOrdered, outside, none);
   visited.first = views.select(visited.isSequence, own.first, visited.first);
   visited.room = views.select(visited.isSequence, own.count, outside);

@@ -8,13 +8,13 @@
 // Sequences have lengths of their own, which the host does not know. A loop
 // ahead of a gradient's lists the blocks of rows that there are, so that no
 // tile searches its sequence and none is empty. What a tile needs to know of
-// its sequence is in the list. Read `listBlocks`, then `loopOverList`.
+// its sequence is in the list. Read `listBlocks`, then `loopOverList`;
+// SequenceOrder.cpp finds places.
 //
 //===----------------------------------------------------------------------===//
 
 #include "GradientTiler.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
-#include "fa/Support/ParallelSums.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -62,11 +62,16 @@ void GradientTiler::allocateList(RowKind kind, int64_t block) {
   if (findList(kind, block))
     return;
   bool ofQueries = kind == RowKind::queries;
-  BlockList list{kind, block, toValue(ofQueries ? heads : keyHeads),
-                 getSlots(kind, block).countSlots(), Value()};
+  BlockList list{kind,
+                 block,
+                 toValue(ofQueries ? heads : keyHeads),
+                 getSlots(kind, block).countSlots(),
+                 Value(),
+                 Value()};
   SequenceViews views(rewriter, loc);
   Value words = make<arith::MulIOp>(list.slots, views.index(itemWords));
-  words = make<arith::AddIOp>(words, views.index(headWords));
+  list.firstSum = make<arith::AddIOp>(words, views.index(headWords));
+  words = make<arith::AddIOp>(list.firstSum, listCounts.sums);
   // Places in the list are computed in 32 bits.
   cf::AssertOp::create(
       rewriter, loc,
@@ -131,6 +136,19 @@ static void storeItem(RewriterBase &rewriter, Location loc, Value memory,
             loc, first, index(headWords + static_cast<int64_t>(place))));
 }
 
+/// A sequence of a list is as long as it has blocks.
+SequenceOrder GradientTiler::getOrder(const BlockList &list) {
+  auto look = [&](OpBuilder &, Value sequence) {
+    Value blocks = countBlocks(list, sequence);
+    return SequenceOrder::Sequence{blocks, blocks};
+  };
+  SequenceOrder::Sums sums;
+  if (areMany)
+    sums = {listCounts.groups, list.memory, list.firstSum};
+  return SequenceOrder(loc, getSlots(list.kind, list.block).countSequences(),
+                       look, sums);
+}
+
 /// Lists the blocks of a sequence, whose first block of numbers is
 /// `firstNumber`. The list of those comes first, in the order of sequences, and
 /// gives it; others begin with the longest sequence.
@@ -143,26 +161,14 @@ Value GradientTiler::listSequence(const BlockList &list, Value sequence,
   Value none = arith::ConstantIntOp::create(rewriter, loc, 0, /*width=*/32);
   Value one = views.index(1);
   Value own = countBlocks(list, sequence);
-  auto count = [&](OpBuilder &, Value other) -> SmallVector<Value> {
-    Value blocks = countBlocks(list, other);
-    Value isAhead = compare(arith::CmpIPredicate::slt, other, sequence);
-    if (firstNumber) {
-      Value isEqual = compare(arith::CmpIPredicate::eq, blocks, own);
-      Value isLonger = compare(arith::CmpIPredicate::sgt, blocks, own);
-      isAhead = arith::OrIOp::create(rewriter, loc, isLonger,
-                                     views.both(isEqual, isAhead));
-    }
-    Value word = asWord(rewriter, loc, blocks);
-    return {views.select(isAhead, word, none), word};
-  };
   Value sequences = getSlots(list.kind, list.block).countSequences();
-  ValueRange counted = createParallelSums(rewriter, loc, views.index(0),
-                                          sequences, /*count=*/2, count);
+  SequenceOrder::Place place =
+      getOrder(list).find(rewriter, sequence, firstNumber ? own : Value());
   // Sequences that share rows, which is an error, may have more than the list
   // holds, and more than 32 bits do.
-  Value before = make<arith::MaxSIOp>(asIndex(rewriter, loc, counted[0]),
+  Value before = make<arith::MaxSIOp>(asIndex(rewriter, loc, place.before),
                                       views.index(0)),
-        all = make<arith::MaxSIOp>(asIndex(rewriter, loc, counted[1]),
+        all = make<arith::MaxSIOp>(asIndex(rewriter, loc, place.all),
                                    views.index(0));
   Value listed = make<arith::MinSIOp>(all, list.slots);
   Value end = make<arith::MinSIOp>(make<arith::AddIOp>(before, own), listed);
@@ -220,28 +226,42 @@ Value GradientTiler::listSequence(const BlockList &list, Value sequence,
   return firstNumber;
 }
 
+/// A loop with `count` iterations on the device.
+static void forEachOnDevice(RewriterBase &rewriter, Location loc, Value count,
+                            function_ref<void(Value)> build) {
+  auto loop = scf::ForallOp::create(
+      rewriter, loc, ArrayRef<OpFoldResult>(count), ValueRange(), std::nullopt);
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(loop.getTerminator());
+  build(loop.getInductionVar(0));
+}
+
 /// An iteration for each sequence, which finds the places of its blocks in all
-/// lists.
+/// lists. Of many sequences, sums of groups come first. One of both is run.
 void GradientTiler::listBlocks() {
-  allocateList(RowKind::queries, getBlockOfNumbers());
-  allocateList(RowKind::keys, keysConfig.getKeyBlock());
-  if (config.getGradientForm() != GradientForm::one_pass)
-    allocateList(RowKind::queries, config.getQueryBlock());
-  SequenceViews views(rewriter, loc);
   auto countSequences = [&](RowKind kind) {
     return getSlots(kind, /*block=*/1).countSequences();
   };
   Value sequences = make<arith::MaxUIOp>(countSequences(RowKind::queries),
                                          countSequences(RowKind::keys));
-  auto loop =
-      scf::ForallOp::create(rewriter, loc, ArrayRef<OpFoldResult>(sequences),
-                            ValueRange(), std::nullopt);
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(loop.getTerminator());
-  Value sequence = loop.getInductionVar(0);
-  Value firstNumber;
-  for (const BlockList &list : lists)
-    firstNumber = listSequence(list, sequence, firstNumber);
+  listCounts = SequenceOrder::count(rewriter, loc, sequences);
+  allocateList(RowKind::queries, getBlockOfNumbers());
+  allocateList(RowKind::keys, keysConfig.getKeyBlock());
+  if (config.getGradientForm() != GradientForm::one_pass)
+    allocateList(RowKind::queries, config.getQueryBlock());
+  auto listSequences = [&](Value sequence) {
+    Value firstNumber;
+    for (const BlockList &list : lists)
+      firstNumber = listSequence(list, sequence, firstNumber);
+  };
+  forEachOnDevice(rewriter, loc, listCounts.few, listSequences);
+  areMany = true;
+  forEachOnDevice(rewriter, loc, listCounts.sums, [&](Value number) {
+    for (const BlockList &list : lists)
+      getOrder(list).addUp(rewriter, number);
+  });
+  forEachOnDevice(rewriter, loc, listCounts.many, listSequences);
+  areMany = false;
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,6 +20,7 @@
 #include "SequenceSlots.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
+#include "fa/Dialect/FA/Transforms/SequenceOrder.h"
 #include "fa/Target/Target.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -81,6 +82,8 @@ struct BlockList {
   /// Of the host: heads, and the most blocks.
   Value heads, slots;
   Value memory;
+  /// The word where sums of groups of sequences begin.
+  Value firstSum;
 };
 
 /// What blocks of keys add to.
@@ -137,6 +140,7 @@ private:
   }
   SlotRows findSlotRows(RowKind kind, Value sequence);
   Value countBlocks(const BlockList &list, Value sequence);
+  SequenceOrder getOrder(const BlockList &list);
   Value listSequence(const BlockList &list, Value sequence, Value firstNumber);
   void loopOverList(const BlockList &list, Body body);
 
@@ -266,6 +270,9 @@ private:
   /// Loops over packed rows go over these, or over all slots where there are
   /// none.
   SmallVector<BlockList> lists;
+  SequenceOrder::Counts listCounts;
+  /// Whether lists are written by sums of groups of sequences.
+  bool areMany = false;
   /// Numbers of each query row: batch x heads x queries.
   Value delta, reference;
   /// Where blocks of keys in parallel add up the gradient of queries: batch x

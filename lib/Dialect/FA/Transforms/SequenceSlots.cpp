@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Which sequence, head and rows a tile of packed queries is of, where the host
-// knows how many rows and sequences there are, but no starts. Read `findPlace`.
+// knows how many rows and sequences there are, but no starts. Read `findPlace`,
+// and `areOrdered` for starts that cannot be.
 //
 //===----------------------------------------------------------------------===//
 
 #include "SequenceSlots.h"
+#include "fa/Support/ParallelSums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -75,22 +77,33 @@ Value SequenceSlots::getFirstSlot(Value sequence) {
       make<arith::DivUIOp>(getStart(sequence), index(block)), sequence);
 }
 
-Value SequenceSlots::areOrdered(Value need) {
+Value SequenceSlots::areOrdered(Value need, bool sideBySide) {
   Value zero = index(0), one = index(1);
   Value pairs = make<arith::SubIOp>(countEntries(), one);
-  Value isNeeded = isLess(zero, need);
-  // A word, which roles of a kernel can be sent.
+  Value end = select(isLess(zero, need), pairs, zero);
+  // Words, which roles of a kernel can be sent.
   Value yes = arith::ConstantIntOp::create(rewriter, loc, 1, 32);
   Value no = arith::ConstantIntOp::create(rewriter, loc, 0, 32);
-  auto loop = scf::ForOp::create(rewriter, loc, zero,
-                                 select(isNeeded, pairs, zero), one, yes);
+  auto isOrdered = [&](Value entry) {
+    Value first = load(starts, entry),
+          next = load(starts, make<arith::AddIOp>(entry, one));
+    return both(both(isAtMost(zero, first), isAtMost(first, next)),
+                isAtMost(next, rows));
+  };
+  if (sideBySide) {
+    auto count = [&](OpBuilder &, Value entry) -> SmallVector<Value> {
+      return {select(isOrdered(entry), no, yes)};
+    };
+    Value wrong =
+        createParallelSums(rewriter, loc, zero, end, /*count=*/1, count)
+            .front();
+    return arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, wrong,
+                                 no);
+  }
+  auto loop = scf::ForOp::create(rewriter, loc, zero, end, one, yes);
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPointToStart(loop.getBody());
-  Value entry = loop.getInductionVar();
-  Value first = load(starts, entry),
-        end = load(starts, make<arith::AddIOp>(entry, one));
-  Value isValid = both(both(isAtMost(zero, first), isAtMost(first, end)),
-                       isAtMost(end, rows));
+  Value isValid = isOrdered(loop.getInductionVar());
   scf::YieldOp::create(rewriter, loc,
                        select(isValid, loop.getRegionIterArg(0), no));
   rewriter.setInsertionPointAfter(loop);

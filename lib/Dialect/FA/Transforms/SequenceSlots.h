@@ -40,8 +40,8 @@ public:
   /// Where a sequence begins, in bounds of all rows.
   Value getStart(Value sequence);
   /// Whether no start falls or is out of bounds. Only looked up where `need` is
-  /// not 0.
-  Value areOrdered(Value need);
+  /// not 0; by whole warps where `sideBySide`.
+  Value areOrdered(Value need, bool sideBySide);
   /// The place of a tile: one sequence after the other, its heads one after the
   /// other, so that keys and values are read while they are in a cache.
   TilePlace findPlace(Value tile, Value heads);
