@@ -30,7 +30,6 @@ struct Row {
   int64_t mostQueries = 0;
   int64_t queryBlock = 0, keyBlock = 0;
   GPUPart part;
-  bool putsLongestFirst = false;
 
   /// A row for these chips; for every one where none is named.
   template <typename... Chips>
@@ -79,7 +78,6 @@ struct Row {
   constexpr Row &rescaledBefore() {
     return set(part.rescale, RescalePlace::before_product);
   }
-  constexpr Row &longestFirstIfMasked() { return set(putsLongestFirst, true); }
   /// Without a mask and a score function, copies need few registers.
   constexpr Row &copyingIfPlain(int64_t registers) {
     return set(part.copyingRegisters, registers);
@@ -112,27 +110,26 @@ inline constexpr Row table[] = {
         .groups(2).overKeys().takingTurns(),
     // Every tile overlaps with the next one.
     Row("sm_90a").packed().headDim(64).block(192, 128).groups(3).overTiles()
-        .takingTurns().longestFirstIfMasked(),
+        .takingTurns(),
     Row("sm_90a").packed().headDim(64).block(128, 128).groups(2).overTiles()
-        .takingTurns().longestFirstIfMasked(),
+        .takingTurns(),
     Row("sm_90a").packed().headDim(128).block(128, 128).groups(2).overTiles()
-        .takingTurns().longestFirstIfMasked().copyingIfPlain(40),
+        .takingTurns().copyingIfPlain(40),
     // Larger blocks leave no shared memory for the next queries. Where a tile
     // has many keys they are worth more than the overlap of tiles.
     Row("sm_90a").packed().headDim(128).from(6144).block(128, 176).groups(2)
-        .overKeys().longestFirstIfMasked().copyingIfPlain(40)
-        .clusterIfUnmasked(2),
+        .overKeys().copyingIfPlain(40).clusterIfUnmasked(2),
     Row("sm_90a").packed().headDim(128).block(128, 96).groups(2).overTiles()
-        .takingTurns().longestFirstIfMasked(),
+        .takingTurns(),
     // Shared memory holds one block of queries.
     Row("sm_90a").packed().headDim(192).block(128, 112).groups(2).overKeys()
-        .rescaledBefore().longestFirstIfMasked(),
+        .rescaledBefore(),
     Row("sm_90a").packed().headDim(256).block(128, 80).groups(2).overKeys()
-        .rescaledBefore().longestFirstIfMasked(),
+        .rescaledBefore(),
     Row("sm_90a").packed().headDim(256).block(128, 64).groups(2).overKeys()
-        .rescaledBefore().longestFirstIfMasked(),
+        .rescaledBefore(),
     Row("sm_90a").packed().headDim(256).block(128, 48).groups(2).overKeys()
-        .rescaledBefore().longestFirstIfMasked(),
+        .rescaledBefore(),
     // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
     // 128, and at 64 with 128 keys.
     Row("sm_90a").ofFloats().headDim(96).block(128, 128).groups(2),

@@ -35,7 +35,9 @@ static GPUTile getTile(const Row &row, const AttentionProblem &problem) {
   if (part.hasGroups() && problem.regions.tileLoads &&
       problem.regions.areTilesAligned)
     part.captures = Captures::tiles;
-  if (row.putsLongestFirst && problem.hasMask)
+  // Head by head, the longest tile of the last one starts late. Measured on an
+  // H200, causal, by warps: 1.00 to 1.11 of the speed, f32 0.97 to 1.15.
+  if (problem.hasMask && row.mostQueries == 0)
     part.tileOrder = TileOrder::longest_first;
   // Functions of scores take longer than the products that a turn is for.
   if (problem.regions.hasFunctions)

@@ -6,9 +6,9 @@
 // Sums of f32 take the columns that a head dim is filled up to: on sm_90a, where
 // groups split parts of the columns, to 128.
 // SM80-LABEL: func.func @window_f32_100(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages, rolled>>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, terms<common_stages, rolled>>>
 // SM90A-LABEL: func.func @window_f32_100(
-// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>, terms<rolled>>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>, terms<rolled>>>
 func.func @window_f32_100(%q: !odd_f32, %o: !odd_f32, %left: index, %right: index) -> !odd_f32 {
   %r = fa.attention ins(%q, %q, %q : !odd_f32, !odd_f32, !odd_f32) outs(%o : !odd_f32) mask window(%left, %right)
   return %r : !odd_f32

@@ -33,11 +33,11 @@ func.func @full_64(%q: !t64f, %o: !t64f) -> !t64f {
 !t64c = tensor<2x?x8x64xbf16>
 
 // SM80-LABEL: func.func @causal_64(
-// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
+// SM80: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM86-LABEL: func.func @causal_64(
-// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
+// SM86: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90-LABEL: func.func @causal_64(
-// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps>>
+// SM90: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90A-LABEL: func.func @causal_64(
 // SM90A: config = #fa.config<query_block = 192, key_block = 128, target = #fa.gpu<warp_groups<groups = 3, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
 func.func @causal_64(%q: !t64c, %o: !t64c) -> !t64c {
@@ -64,11 +64,11 @@ func.func @full_128(%q: !t128f, %o: !t128f) -> !t128f {
 !t128c = tensor<2x?x8x128xbf16>
 
 // SM80-LABEL: func.func @causal_128(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM86-LABEL: func.func @causal_128(
-// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
+// SM86: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90-LABEL: func.func @causal_128(
-// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
+// SM90: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90A-LABEL: func.func @causal_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>,
 // SM90A-SAME: longer = #fa.config<query_block = 128, key_block = 176, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, tile_order = longest_first>, stages = 2>, from_keys = 6144>>
@@ -125,11 +125,11 @@ func.func @full_192(%q: !t192f, %o: !t192f) -> !t192f {
 !t192c = tensor<2x?x8x192xbf16>
 
 // SM80-LABEL: func.func @causal_192(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM86-LABEL: func.func @causal_192(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90-LABEL: func.func @causal_192(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90A-LABEL: func.func @causal_192(
 // SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2>>
 func.func @causal_192(%q: !t192c, %o: !t192c) -> !t192c {
@@ -156,11 +156,11 @@ func.func @full_256(%q: !t256f, %o: !t256f) -> !t256f {
 !t256c = tensor<2x?x8x256xbf16>
 
 // SM80-LABEL: func.func @causal_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM86-LABEL: func.func @causal_256(
-// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+// SM86: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90-LABEL: func.func @causal_256(
-// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+// SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90A-LABEL: func.func @causal_256(
 // SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2>>
 func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
@@ -294,7 +294,7 @@ func.func @silu_128(%q: !silu_128, %o: !silu_128) -> !silu_128 {
 
 // The ids of keys are held, and which blocks they leave is known at run time.
 // SM80-LABEL: func.func @documents_128(
-// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps, block_table>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps<tile_order = longest_first>, block_table>>
 // SM90A-LABEL: func.func @documents_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2, block_table>>
 func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x?xi32>) -> !documents_128 {
@@ -319,7 +319,7 @@ func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !
 
 // A remainder for each pair takes more than a function.
 // SM80-LABEL: func.func @dilated(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps, block_table>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, block_table>>
 func.func @dilated(%q: !t64, %o: !t64) -> !t64 {
   %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64)
       mask(%b, %h, %i, %j) {
@@ -345,7 +345,7 @@ func.func @window_64(%q: !t64, %o: !t64, %left: index, %right: index) -> !t64 {
 !t256 = tensor<2x?x8x256xbf16>
 
 // SM80-LABEL: func.func @documents_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, block_table>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, block_table>>
 // SM90A-LABEL: func.func @documents_256(
 // SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2, block_table>>
 func.func @documents_256(%q: !t256, %o: !t256, %ids: tensor<2x?xi32>) -> !t256 {

@@ -2,7 +2,7 @@
 // behind the other, so that registers hold what one of them reads.
 
 // RUN: fa-opt %s -fa-select-config=chip=sm_80 | FileCheck %s
-// CHECK: query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 16, rolled>, block_table>
+// CHECK: query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, terms<columns = 16, rolled>, block_table>
 
 // RUN: fa-run %s --target=interpret --chip=sm_80 --verify --input=1x40x2x256xf32 --input=1x70x1x256xf32 \
 // RUN:   --input=1x70x1x256xf32 --input=1x40x2x256xf32 --input=f32=3.0 --input=1x2x40x70xf32 --input=2x3xi32 | \

@@ -3,8 +3,8 @@
 
 // RUN: fa-opt %s -fa-select-config=chip=sm_80 | FileCheck %s
 // RUN: fa-opt %s -fa-select-config=chip=sm_90a | FileCheck %s --check-prefix=GROUPS
-// CHECK: query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<columns = 16, {{(keep_queries, )?}}rolled>{{.*}}>
-// GROUPS: query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>{{.*}}>
+// CHECK: query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, terms<columns = 16, {{(keep_queries, )?}}rolled>{{.*}}>
+// GROUPS: query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>, terms<columns = 32, keep_queries, rolled>{{.*}}>
 
 // RUN: fa-run %s --target=interpret --chip=sm_80 --verify --input=1x40x2x256xf32 --input=1x70x1x256xf32 \
 // RUN:   --input=1x70x1x256xf32 --input=1x40x2x256xf32 --input=f32=3.0 --input=1x2x40x70xf32 --input=1x70xi32 | \
