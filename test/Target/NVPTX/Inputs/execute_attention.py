@@ -49,7 +49,7 @@ MASKS = {"full": "", "causal": "mask causal", "prefix": f"mask prefix(%prefix : 
 
 
 def compile_problem(fa_opt, **fields):
-    """The PTX of the one kernel, and how many blocks it is launched with."""
+    """The PTX of the one kernel, how many blocks it is launched with, and the numbers behind its tensors."""
     text = PROBLEM.format(
         batch=BATCH, queries=QUERIES, keys=KEYS, heads=HEADS, key_heads=KEY_HEADS, prefixes=PREFIXES, cap=CAP,
         left=LEFT, right=RIGHT, **fields
@@ -58,8 +58,10 @@ def compile_problem(fa_opt, **fields):
         derive = [fa_opt, "--fa-to-schedule=chip=sm_80"]
         schedule.write(subprocess.run(derive, input=text, capture_output=True, text=True, check=True).stdout)
         schedule.flush()
-        grid = int(re.search(r"%c(\d+) = .*: index\n\s*fagpu.launch", open(schedule.name).read()).group(1))
-        return compile_to_ptx(fa_opt, schedule.name), grid
+        # Constants, whose names say what they are.
+        grid, arguments = re.search(r"fagpu.launch @\w+ grid\(%c(\d+)\w*\) \((.*?)\)", open(schedule.name).read()).groups()
+        numbers = [int(number) for number in re.findall(r"%c(\d+)_i32", arguments)]
+        return compile_to_ptx(fa_opt, schedule.name), int(grid), numbers
 
 
 def visible(mask):
@@ -88,7 +90,7 @@ def reference(q, k, v, mask):
 def check(fa_opt, case, fault):
     element, output, head_dim, value_dim, pitch, mask = (case.split(":") + ["causal"])[:6]
     head_dim, value_dim, pitch = int(head_dim), int(value_dim), int(pitch)
-    text, grid = compile_problem(
+    text, grid, launched_with = compile_problem(
         fa_opt, element=element, output=output, head_dim=head_dim, value_dim=value_dim, mask=MASKS[mask]
     )
     kernel, memory, random = Kernel(fault.put_into(text)), Memory(), np.random.default_rng(7)
@@ -112,6 +114,7 @@ def check(fa_opt, case, fault):
         inputs.append(decode(bits, element))
     poison = np.full((BATCH, QUERIES, HEADS, value_dim), 0xFFFF if output != "f32" else 0xFFFFFFFF, np.uint32)
     places = add(poison if output == "f32" else poison.astype(np.uint16))
+    parameters.extend(launched_with)
     tables = {name: memory.add_tensor(table, (1,))[0] for name, table in kernel.tables.items()}
     before = memory.bytes.copy()
     numbers = sorted({0, grid // 2, grid - 1})

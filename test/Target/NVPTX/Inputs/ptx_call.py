@@ -45,7 +45,8 @@ class Call:
 
     def __init__(self, manifest):
         self.manifest, self.memory = manifest, Memory()
-        self.addresses, self.values, self.tensors = {}, {}, {}
+        # Of an A100.
+        self.addresses, self.values, self.tensors = {}, {"multiprocessors": 108}, {}
 
     def add(self, name, bits):
         """Adds a tensor; returns its places in memory."""
