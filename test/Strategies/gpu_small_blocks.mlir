@@ -3,7 +3,7 @@
 // RUN: fa-opt %s -fa-to-schedule=chip=sm_80 | FileCheck %s --check-prefix=DEFAULT
 
 // The script's blocks, with the rest of the configuration filled in for sm_80.
-// CONFIG: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
+// CONFIG: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 
 // Twice the blocks of the default.
 // CHECK-LABEL: func.func @causal_kernel
