@@ -59,7 +59,7 @@ module {
     }
     return
   }
-  func.func @query_key_lengths_kernel(%arg0: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, terms<common_stages, rolled>>>, fagpu.kernel = "sm_80"} {
+  func.func @query_key_lengths_kernel(%arg0: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, %arg5: i32, %arg6: i32) attributes {fa.config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, terms<common_stages, rolled>>>, fagpu.kernel = "sm_80"} {
     %cst = arith.constant dense<0.180336878> : tensor<64xf32, #fagpu.row<4>>
     %cst_0 = arith.constant dense<0.693147182> : tensor<64xf32, #fagpu.row<4>>
     %c1073741760_i32 = arith.constant 1073741760 : i32
@@ -69,22 +69,30 @@ module {
     %cst_2 = arith.constant dense<1> : tensor<64xi32, #fagpu.row<4>>
     %cst_3 = arith.constant dense<0.000000e+00> : tensor<64xf32, #fagpu.row<4>>
     %cst_4 = arith.constant dense<0xFF800000> : tensor<64xf32, #fagpu.row<4>>
-    %c3_i32 = arith.constant 3 : i32
+    %c47_i32 = arith.constant 47 : i32
     %c300_i32 = arith.constant 300 : i32
     %c200_i32 = arith.constant 200 : i32
     %c64_i32 = arith.constant 64 : i32
+    %c12_i32 = arith.constant 12 : i32
     %c1_i32 = arith.constant 1 : i32
     %c4_i32 = arith.constant 4 : i32
     %block_id_x = gpu.block_id  x
     %0 = arith.index_cast %block_id_x : index to i32
-    %1 = arith.divui %0, %c4_i32 : i32
-    %2 = arith.muli %1, %c4_i32 overflow<nsw> : i32
-    %3 = arith.subi %0, %2 : i32
-    %4 = arith.subi %c3_i32, %3 : i32
-    %5 = arith.divui %1, %c4_i32 : i32
-    %6 = arith.muli %5, %c4_i32 overflow<nsw> : i32
-    %7 = arith.subi %1, %6 : i32
-    %8 = arith.muli %4, %c64_i32 overflow<nsw> : i32
+    %1 = arith.subi %c47_i32, %0 : i32
+    %2 = arith.divui %1, %arg6 : i32
+    %3 = arith.muli %2, %arg6 overflow<nsw> : i32
+    %4 = arith.subi %1, %3 : i32
+    %5 = arith.muli %2, %arg5 overflow<nsw> : i32
+    %6 = arith.subi %c12_i32, %5 : i32
+    %7 = arith.minui %arg5, %6 : i32
+    %8 = arith.divui %4, %7 : i32
+    %9 = arith.muli %8, %7 overflow<nsw> : i32
+    %10 = arith.subi %4, %9 : i32
+    %11 = arith.addi %5, %10 : i32
+    %12 = arith.divui %11, %c4_i32 : i32
+    %13 = arith.muli %12, %c4_i32 overflow<nsw> : i32
+    %14 = arith.subi %11, %13 : i32
+    %15 = arith.muli %8, %c64_i32 overflow<nsw> : i32
     %channel = fagpu.channel cp_async : <64x64xbf16, #fagpu.smem<128>, 1>
     %channel_5 = fagpu.channel cp_async : <64x64xbf16, #fagpu.smem<128>, 1>
     %channel_6 = fagpu.channel cp_async : <64x64xbf16, #fagpu.smem<128>, 1>
@@ -96,87 +104,87 @@ module {
       %cst_11 = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #fagpu.acc<4>>
       %cst_12 = arith.constant dense<0.180336878> : tensor<64x64xf32, #fagpu.acc<4>>
       %cst_13 = arith.constant dense<0xFF800000> : tensor<64x64xf32, #fagpu.acc<4>>
-      %9 = arith.subi %c200_i32, %8 : i32
-      %10 = arith.minsi %9, %c64_i32 : i32
-      %11 = memref.get_global @__constant_3xi32 : memref<3xi32>
-      %12 = arith.index_cast %5 : i32 to index
-      %13 = memref.load %11[%12] : memref<3xi32>
-      %14 = arith.maxsi %13, %c0_i32 : i32
-      %15 = arith.minsi %14, %c200_i32 : i32
-      %16 = memref.get_global @__constant_3xi32_0 : memref<3xi32>
-      %17 = memref.load %16[%12] : memref<3xi32>
-      %18 = arith.maxsi %17, %c0_i32 : i32
-      %19 = arith.minsi %18, %c300_i32 : i32
-      %20 = arith.subi %15, %8 : i32
-      %21 = arith.minsi %10, %20 : i32
-      %22 = arith.maxsi %21, %c0_i32 : i32
-      %23 = arith.cmpi sgt, %22, %c0_i32 : i32
-      %24 = arith.select %23, %19, %c0_i32 : i32
-      %25 = arith.addi %8, %19 : i32
-      %26 = arith.subi %25, %15 : i32
-      %27 = arith.addi %26, %c1_i32 : i32
-      %28 = arith.addi %8, %22 : i32
-      %29 = arith.addi %28, %19 : i32
-      %30 = arith.subi %29, %15 : i32
-      %31 = arith.maxsi %30, %c0_i32 : i32
-      %32 = arith.minsi %31, %24 : i32
-      %33 = arith.maxsi %27, %c0_i32 : i32
-      %34 = arith.minsi %33, %32 : i32
-      %35 = arith.remui %34, %c64_i32 : i32
-      %36 = arith.subi %34, %35 : i32
+      %16 = arith.subi %c200_i32, %15 : i32
+      %17 = arith.minsi %16, %c64_i32 : i32
+      %18 = memref.get_global @__constant_3xi32 : memref<3xi32>
+      %19 = arith.index_cast %12 : i32 to index
+      %20 = memref.load %18[%19] : memref<3xi32>
+      %21 = arith.maxsi %20, %c0_i32 : i32
+      %22 = arith.minsi %21, %c200_i32 : i32
+      %23 = memref.get_global @__constant_3xi32_0 : memref<3xi32>
+      %24 = memref.load %23[%19] : memref<3xi32>
+      %25 = arith.maxsi %24, %c0_i32 : i32
+      %26 = arith.minsi %25, %c300_i32 : i32
+      %27 = arith.subi %22, %15 : i32
+      %28 = arith.minsi %17, %27 : i32
+      %29 = arith.maxsi %28, %c0_i32 : i32
+      %30 = arith.cmpi sgt, %29, %c0_i32 : i32
+      %31 = arith.select %30, %26, %c0_i32 : i32
+      %32 = arith.addi %15, %26 : i32
+      %33 = arith.subi %32, %22 : i32
+      %34 = arith.addi %33, %c1_i32 : i32
+      %35 = arith.addi %15, %29 : i32
+      %36 = arith.addi %35, %26 : i32
+      %37 = arith.subi %36, %22 : i32
+      %38 = arith.maxsi %37, %c0_i32 : i32
+      %39 = arith.minsi %38, %31 : i32
+      %40 = arith.maxsi %34, %c0_i32 : i32
+      %41 = arith.minsi %40, %39 : i32
+      %42 = arith.remui %41, %c64_i32 : i32
+      %43 = arith.subi %41, %42 : i32
       %index = fagpu.iota 0 : tensor<64x64xi32, #fagpu.acc<4>>
-      %splat = tensor.splat %8 : tensor<64x64xi32, #fagpu.acc<4>>
-      %37 = arith.addi %index, %splat : tensor<64x64xi32, #fagpu.acc<4>>
+      %splat = tensor.splat %15 : tensor<64x64xi32, #fagpu.acc<4>>
+      %44 = arith.addi %index, %splat : tensor<64x64xi32, #fagpu.acc<4>>
       %index_14 = fagpu.iota 1 : tensor<64x64xi32, #fagpu.acc<4>>
-      %splat_15 = tensor.splat %22 : tensor<64x64xi32, #fagpu.acc<4>>
-      %38 = arith.cmpi slt, %index, %splat_15 : tensor<64x64xi32, #fagpu.acc<4>>
-      %gathered = fagpu.gather %arg0[%5, %37, %7, %index_14] mask(%38 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
-      %39 = arith.truncf %gathered : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-      fagpu.write %channel_8, %39 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-      %40 = arith.extf %39 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-      %41 = arith.subf %gathered, %40 : tensor<64x64xf32, #fagpu.acc<4>>
-      %42 = arith.truncf %41 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-      fagpu.write %channel_7, %42 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-      %43 = arith.extf %42 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-      %44 = arith.subf %41, %43 : tensor<64x64xf32, #fagpu.acc<4>>
-      %45 = arith.truncf %44 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-      fagpu.write %channel_9, %45 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-      %46 = arith.subi %19, %15 : i32
-      %47 = arith.subi %c-64_i32, %8 : i32
-      %48 = arith.subi %c1073741760_i32, %8 : i32
-      %49 = arith.maxsi %46, %47 : i32
-      %50 = arith.minsi %49, %48 : i32
-      %51 = arith.ceildivsi %36, %c64_i32 : i32
-      %52 = arith.maxsi %51, %c0_i32 : i32
-      %53 = arith.subi %32, %36 : i32
-      %54 = arith.ceildivsi %53, %c64_i32 : i32
-      %55 = arith.maxsi %54, %c0_i32 : i32
-      %56 = arith.addi %52, %55 : i32
-      %57 = arith.maxsi %56, %c1_i32 : i32
-      %58 = arith.subi %57, %c1_i32 : i32
+      %splat_15 = tensor.splat %29 : tensor<64x64xi32, #fagpu.acc<4>>
+      %45 = arith.cmpi slt, %index, %splat_15 : tensor<64x64xi32, #fagpu.acc<4>>
+      %gathered = fagpu.gather %arg0[%12, %44, %14, %index_14] mask(%45 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
+      %46 = arith.truncf %gathered : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+      fagpu.write %channel_8, %46 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+      %47 = arith.extf %46 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+      %48 = arith.subf %gathered, %47 : tensor<64x64xf32, #fagpu.acc<4>>
+      %49 = arith.truncf %48 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+      fagpu.write %channel_7, %49 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+      %50 = arith.extf %49 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+      %51 = arith.subf %48, %50 : tensor<64x64xf32, #fagpu.acc<4>>
+      %52 = arith.truncf %51 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+      fagpu.write %channel_9, %52 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+      %53 = arith.subi %26, %22 : i32
+      %54 = arith.subi %c-64_i32, %15 : i32
+      %55 = arith.subi %c1073741760_i32, %15 : i32
+      %56 = arith.maxsi %53, %54 : i32
+      %57 = arith.minsi %56, %55 : i32
+      %58 = arith.ceildivsi %43, %c64_i32 : i32
+      %59 = arith.maxsi %58, %c0_i32 : i32
+      %60 = arith.subi %39, %43 : i32
+      %61 = arith.ceildivsi %60, %c64_i32 : i32
+      %62 = arith.maxsi %61, %c0_i32 : i32
+      %63 = arith.addi %59, %62 : i32
+      %64 = arith.maxsi %63, %c1_i32 : i32
+      %65 = arith.subi %64, %c1_i32 : i32
       %view = fagpu.acquire %channel_7 : <64x64xbf16, #fagpu.smem<128>, 1>
       %view_16 = fagpu.acquire %channel_8 : <64x64xbf16, #fagpu.smem<128>, 1>
       %view_17 = fagpu.acquire %channel_9 : <64x64xbf16, #fagpu.smem<128>, 1>
-      %for:3 = fagpu.for %i = %58 step -1 rolled segments(%segment: once, %segment_18: to %52, %segment_19: to %c0_i32) iter(%arg5 = %cst_11, %arg6 = %cst_4, %arg7 = %cst_10) -> (tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>) {
-        %66 = arith.muli %i, %c64_i32 overflow<nsw> : i32
-        %67 = arith.ori %segment, %segment_18 : i1
-        %68 = arith.subi %32, %66 : i32
-        %splat_20 = tensor.splat %66 : tensor<64x64xi32, #fagpu.acc<4>>
-        %69 = arith.addi %index, %splat_20 : tensor<64x64xi32, #fagpu.acc<4>>
-        %70 = arith.subi %19, %66 : i32
-        %splat_21 = tensor.splat %70 : tensor<64x64xi32, #fagpu.acc<4>>
-        %71 = arith.cmpi slt, %index, %splat_21 : tensor<64x64xi32, #fagpu.acc<4>>
-        %gathered_22 = fagpu.gather %arg1[%5, %69, %7, %index_14] mask(%71 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
-        %72 = arith.truncf %gathered_22 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel_6, %72 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-        %73 = arith.extf %72 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %74 = arith.subf %gathered_22, %73 : tensor<64x64xf32, #fagpu.acc<4>>
-        %75 = arith.truncf %74 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel, %75 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-        %76 = arith.extf %75 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %77 = arith.subf %74, %76 : tensor<64x64xf32, #fagpu.acc<4>>
-        %78 = arith.truncf %77 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel_5, %78 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+      %for:3 = fagpu.for %i = %65 step -1 rolled segments(%segment: once, %segment_18: to %59, %segment_19: to %c0_i32) iter(%arg7 = %cst_11, %arg8 = %cst_4, %arg9 = %cst_10) -> (tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>) {
+        %73 = arith.muli %i, %c64_i32 overflow<nsw> : i32
+        %74 = arith.ori %segment, %segment_18 : i1
+        %75 = arith.subi %39, %73 : i32
+        %splat_20 = tensor.splat %73 : tensor<64x64xi32, #fagpu.acc<4>>
+        %76 = arith.addi %index, %splat_20 : tensor<64x64xi32, #fagpu.acc<4>>
+        %77 = arith.subi %26, %73 : i32
+        %splat_21 = tensor.splat %77 : tensor<64x64xi32, #fagpu.acc<4>>
+        %78 = arith.cmpi slt, %index, %splat_21 : tensor<64x64xi32, #fagpu.acc<4>>
+        %gathered_22 = fagpu.gather %arg1[%12, %76, %14, %index_14] mask(%78 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
+        %79 = arith.truncf %gathered_22 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel_6, %79 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+        %80 = arith.extf %79 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %81 = arith.subf %gathered_22, %80 : tensor<64x64xf32, #fagpu.acc<4>>
+        %82 = arith.truncf %81 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel, %82 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+        %83 = arith.extf %82 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %84 = arith.subf %81, %83 : tensor<64x64xf32, #fagpu.acc<4>>
+        %85 = arith.truncf %84 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel_5, %85 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
         %view_23 = fagpu.acquire %channel : <64x64xbf16, #fagpu.smem<128>, 1>
         %view_24 = fagpu.acquire %channel_5 : <64x64xbf16, #fagpu.smem<128>, 1>
         %view_25 = fagpu.acquire %channel_6 : <64x64xbf16, #fagpu.smem<128>, 1>
@@ -184,98 +192,100 @@ module {
         fagpu.release %view_24 : <64x64xbf16, #fagpu.smem<128>>
         fagpu.release %view_23 : <64x64xbf16, #fagpu.smem<128>>
         fagpu.release %view_25 : <64x64xbf16, #fagpu.smem<128>>
-        %gathered_27 = fagpu.gather %arg2[%5, %69, %7, %index_14] mask(%71 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
-        %79 = arith.truncf %gathered_27 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel_6, %79 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-        %80 = arith.extf %79 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %81 = arith.subf %gathered_27, %80 : tensor<64x64xf32, #fagpu.acc<4>>
-        %82 = arith.truncf %81 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel, %82 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-        %83 = arith.extf %82 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %84 = arith.subf %81, %83 : tensor<64x64xf32, #fagpu.acc<4>>
-        %85 = arith.truncf %84 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel_5, %85 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
-        %86 = scf.if %67 -> (tensor<64x64xf32, #fagpu.acc<4>>) {
-          %106 = arith.subi %8, %66 : i32
-          %107 = arith.addi %106, %50 : i32
+        %gathered_27 = fagpu.gather %arg2[%12, %76, %14, %index_14] mask(%78 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
+        %86 = arith.truncf %gathered_27 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel_6, %86 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+        %87 = arith.extf %86 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %88 = arith.subf %gathered_27, %87 : tensor<64x64xf32, #fagpu.acc<4>>
+        %89 = arith.truncf %88 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel, %89 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+        %90 = arith.extf %89 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %91 = arith.subf %88, %90 : tensor<64x64xf32, #fagpu.acc<4>>
+        %92 = arith.truncf %91 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel_5, %92 : tensor<64x64xbf16, #fagpu.acc<4>> into <64x64xbf16, #fagpu.smem<128>, 1>
+        %93 = scf.if %74 -> (tensor<64x64xf32, #fagpu.acc<4>>) {
+          %113 = arith.subi %15, %73 : i32
+          %114 = arith.addi %113, %57 : i32
           %index_38 = fagpu.iota 0 : tensor<64xi32, #fagpu.row<4>>
-          %splat_39 = tensor.splat %107 : tensor<64xi32, #fagpu.row<4>>
-          %108 = arith.addi %index_38, %splat_39 : tensor<64xi32, #fagpu.row<4>>
-          %109 = arith.addi %108, %cst_2 : tensor<64xi32, #fagpu.row<4>>
-          %splat_40 = tensor.splat %68 : tensor<64xi32, #fagpu.row<4>>
-          %110 = arith.minsi %splat_40, %109 : tensor<64xi32, #fagpu.row<4>>
-          %broadcast_41 = fagpu.broadcast %110 : tensor<64xi32, #fagpu.row<4>> -> tensor<64x64xi32, #fagpu.acc<4>>
-          %111 = arith.cmpi slt, %index_14, %broadcast_41 : tensor<64x64xi32, #fagpu.acc<4>>
-          %112 = arith.select %111, %sum_26, %cst_13 : tensor<64x64xi1, #fagpu.acc<4>>, tensor<64x64xf32, #fagpu.acc<4>>
-          scf.yield %112 : tensor<64x64xf32, #fagpu.acc<4>>
+          %splat_39 = tensor.splat %114 : tensor<64xi32, #fagpu.row<4>>
+          %115 = arith.addi %index_38, %splat_39 : tensor<64xi32, #fagpu.row<4>>
+          %116 = arith.addi %115, %cst_2 : tensor<64xi32, #fagpu.row<4>>
+          %splat_40 = tensor.splat %75 : tensor<64xi32, #fagpu.row<4>>
+          %117 = arith.minsi %splat_40, %116 : tensor<64xi32, #fagpu.row<4>>
+          %broadcast_41 = fagpu.broadcast %117 : tensor<64xi32, #fagpu.row<4>> -> tensor<64x64xi32, #fagpu.acc<4>>
+          %118 = arith.cmpi slt, %index_14, %broadcast_41 : tensor<64x64xi32, #fagpu.acc<4>>
+          %119 = arith.select %118, %sum_26, %cst_13 : tensor<64x64xi1, #fagpu.acc<4>>, tensor<64x64xf32, #fagpu.acc<4>>
+          scf.yield %119 : tensor<64x64xf32, #fagpu.acc<4>>
         } else {
           scf.yield %sum_26 : tensor<64x64xf32, #fagpu.acc<4>>
         }
-        %max = fagpu.reduce max %86 : tensor<64x64xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
-        %87 = arith.maxnumf %arg6, %max : tensor<64xf32, #fagpu.row<4>>
-        %88 = scf.if %67 -> (tensor<64xf32, #fagpu.row<4>>) {
-          %106 = arith.cmpf oeq, %87, %cst_4 : tensor<64xf32, #fagpu.row<4>>
-          %107 = arith.select %106, %cst_3, %87 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
-          scf.yield %107 : tensor<64xf32, #fagpu.row<4>>
+        %max = fagpu.reduce max %93 : tensor<64x64xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+        %94 = arith.maxnumf %arg8, %max : tensor<64xf32, #fagpu.row<4>>
+        %95 = scf.if %74 -> (tensor<64xf32, #fagpu.row<4>>) {
+          %113 = arith.cmpf oeq, %94, %cst_4 : tensor<64xf32, #fagpu.row<4>>
+          %114 = arith.select %113, %cst_3, %94 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
+          scf.yield %114 : tensor<64xf32, #fagpu.row<4>>
         } else {
-          scf.yield %87 : tensor<64xf32, #fagpu.row<4>>
+          scf.yield %94 : tensor<64xf32, #fagpu.row<4>>
         }
-        %89 = arith.mulf %88, %cst : tensor<64xf32, #fagpu.row<4>>
-        %90 = arith.negf %89 : tensor<64xf32, #fagpu.row<4>>
-        %broadcast_28 = fagpu.broadcast %90 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
-        %91 = math.fma %86, %cst_12, %broadcast_28 : tensor<64x64xf32, #fagpu.acc<4>>
-        %92 = math.exp2 %91 fastmath<afn> : tensor<64x64xf32, #fagpu.acc<4>>
-        %93 = arith.mulf %arg6, %cst : tensor<64xf32, #fagpu.row<4>>
-        %94 = arith.subf %93, %89 : tensor<64xf32, #fagpu.row<4>>
-        %95 = math.exp2 %94 fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
-        %sum_29 = fagpu.reduce add %92 : tensor<64x64xf32, #fagpu.acc<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
-        %96 = arith.select %segment, %cst_1, %95 : tensor<64xf32, #fagpu.row<4>>
-        %broadcast_30 = fagpu.broadcast %96 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
-        %97 = math.fma %arg7, %broadcast_30, %sum_29 : tensor<64x4xf32, #fagpu.quad<4>>
-        %broadcast_31 = fagpu.broadcast %96 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
-        %98 = arith.mulf %arg5, %broadcast_31 : tensor<64x64xf32, #fagpu.acc<4>>
-        %99 = arith.truncf %92 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        %converted = fagpu.convert %99 : tensor<64x64xbf16, #fagpu.acc<4>> -> tensor<64x64xbf16, #fagpu.opa<4>>
-        %100 = arith.extf %99 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %101 = arith.subf %92, %100 : tensor<64x64xf32, #fagpu.acc<4>>
-        %102 = arith.truncf %101 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        %converted_32 = fagpu.convert %102 : tensor<64x64xbf16, #fagpu.acc<4>> -> tensor<64x64xbf16, #fagpu.opa<4>>
-        %103 = arith.extf %102 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %104 = arith.subf %101, %103 : tensor<64x64xf32, #fagpu.acc<4>>
-        %105 = arith.truncf %104 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        %converted_33 = fagpu.convert %105 : tensor<64x64xbf16, #fagpu.acc<4>> -> tensor<64x64xbf16, #fagpu.opa<4>>
+        %96 = arith.mulf %95, %cst : tensor<64xf32, #fagpu.row<4>>
+        %97 = arith.negf %96 : tensor<64xf32, #fagpu.row<4>>
+        %broadcast_28 = fagpu.broadcast %97 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
+        %98 = math.fma %93, %cst_12, %broadcast_28 : tensor<64x64xf32, #fagpu.acc<4>>
+        %99 = math.exp2 %98 fastmath<afn> : tensor<64x64xf32, #fagpu.acc<4>>
+        %100 = arith.mulf %arg8, %cst : tensor<64xf32, #fagpu.row<4>>
+        %101 = arith.subf %100, %96 : tensor<64xf32, #fagpu.row<4>>
+        %102 = math.exp2 %101 fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
+        %sum_29 = fagpu.reduce add %99 : tensor<64x64xf32, #fagpu.acc<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
+        %103 = arith.select %segment, %cst_1, %102 : tensor<64xf32, #fagpu.row<4>>
+        %broadcast_30 = fagpu.broadcast %103 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
+        %104 = math.fma %arg9, %broadcast_30, %sum_29 : tensor<64x4xf32, #fagpu.quad<4>>
+        %broadcast_31 = fagpu.broadcast %103 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
+        %105 = arith.mulf %arg7, %broadcast_31 : tensor<64x64xf32, #fagpu.acc<4>>
+        %106 = arith.truncf %99 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        %converted = fagpu.convert %106 : tensor<64x64xbf16, #fagpu.acc<4>> -> tensor<64x64xbf16, #fagpu.opa<4>>
+        %107 = arith.extf %106 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %108 = arith.subf %99, %107 : tensor<64x64xf32, #fagpu.acc<4>>
+        %109 = arith.truncf %108 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        %converted_32 = fagpu.convert %109 : tensor<64x64xbf16, #fagpu.acc<4>> -> tensor<64x64xbf16, #fagpu.opa<4>>
+        %110 = arith.extf %109 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %111 = arith.subf %108, %110 : tensor<64x64xf32, #fagpu.acc<4>>
+        %112 = arith.truncf %111 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        %converted_33 = fagpu.convert %112 : tensor<64x64xbf16, #fagpu.acc<4>> -> tensor<64x64xbf16, #fagpu.opa<4>>
         %view_34 = fagpu.acquire %channel : <64x64xbf16, #fagpu.smem<128>, 1>
         %view_35 = fagpu.acquire %channel_5 : <64x64xbf16, #fagpu.smem<128>, 1>
         %view_36 = fagpu.acquire %channel_6 : <64x64xbf16, #fagpu.smem<128>, 1>
-        %sum_37 = fagpu.mma_sum nn[%converted_32, %converted, %converted_33], [%view_34, %view_35, %view_36] pairs [0, 1, 2, 1, 0, 1], [0, 1, 2, 0, 2, 2] acc(%98 : tensor<64x64xf32, #fagpu.acc<4>>) : (tensor<64x64xbf16, #fagpu.opa<4>>, tensor<64x64xbf16, #fagpu.opa<4>>, tensor<64x64xbf16, #fagpu.opa<4>>), (!fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>>) -> tensor<64x64xf32, #fagpu.acc<4>>
+        %sum_37 = fagpu.mma_sum nn[%converted_32, %converted, %converted_33], [%view_34, %view_35, %view_36] pairs [0, 1, 2, 1, 0, 1], [0, 1, 2, 0, 2, 2] acc(%105 : tensor<64x64xf32, #fagpu.acc<4>>) : (tensor<64x64xbf16, #fagpu.opa<4>>, tensor<64x64xbf16, #fagpu.opa<4>>, tensor<64x64xbf16, #fagpu.opa<4>>), (!fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>>, !fagpu.view<64x64xbf16, #fagpu.smem<128>>) -> tensor<64x64xf32, #fagpu.acc<4>>
         fagpu.release %view_35 : <64x64xbf16, #fagpu.smem<128>>
         fagpu.release %view_34 : <64x64xbf16, #fagpu.smem<128>>
         fagpu.release %view_36 : <64x64xbf16, #fagpu.smem<128>>
-        fagpu.yield %sum_37, %87, %97 : tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>
+        fagpu.yield %sum_37, %94, %104 : tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>
       }
       fagpu.release %view_17 : <64x64xbf16, #fagpu.smem<128>>
       fagpu.release %view_16 : <64x64xbf16, #fagpu.smem<128>>
       fagpu.release %view : <64x64xbf16, #fagpu.smem<128>>
       %sum = fagpu.reduce add %for#2 : tensor<64x4xf32, #fagpu.quad<4>> -> tensor<64xf32, #fagpu.row<4>>
-      %59 = arith.divf %cst_1, %sum fastmath<arcp,afn> : tensor<64xf32, #fagpu.row<4>>
-      %60 = arith.cmpf oeq, %sum, %cst_3 : tensor<64xf32, #fagpu.row<4>>
-      %61 = arith.select %60, %cst_3, %59 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
-      %62 = math.log2 %sum fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
-      %63 = math.fma %for#1, %cst, %62 : tensor<64xf32, #fagpu.row<4>>
-      %64 = arith.mulf %63, %cst_0 : tensor<64xf32, #fagpu.row<4>>
-      %broadcast = fagpu.broadcast %61 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
-      %65 = arith.mulf %for#0, %broadcast : tensor<64x64xf32, #fagpu.acc<4>>
-      fagpu.store %64, %arg4[%5, %7, %8] rows(%28) : tensor<64xf32, #fagpu.row<4>> into memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
-      fagpu.store %65, %arg3[%5, %8, %7, %c0_i32] sizes [1, 64, 1, 64] rows(%28) : tensor<64x64xf32, #fagpu.acc<4>> into memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      %66 = arith.divf %cst_1, %sum fastmath<arcp,afn> : tensor<64xf32, #fagpu.row<4>>
+      %67 = arith.cmpf oeq, %sum, %cst_3 : tensor<64xf32, #fagpu.row<4>>
+      %68 = arith.select %67, %cst_3, %66 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
+      %69 = math.log2 %sum fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
+      %70 = math.fma %for#1, %cst, %69 : tensor<64xf32, #fagpu.row<4>>
+      %71 = arith.mulf %70, %cst_0 : tensor<64xf32, #fagpu.row<4>>
+      %broadcast = fagpu.broadcast %68 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
+      %72 = arith.mulf %for#0, %broadcast : tensor<64x64xf32, #fagpu.acc<4>>
+      fagpu.store %71, %arg4[%12, %14, %15] rows(%35) : tensor<64xf32, #fagpu.row<4>> into memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
+      fagpu.store %72, %arg3[%12, %15, %14, %c0_i32] sizes [1, 64, 1, 64] rows(%35) : tensor<64x64xf32, #fagpu.acc<4>> into memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>
     }
     return
   }
   func.func @query_key_lengths(%arg0: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, %arg5: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg6: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>) {
+    %c48_i32 = arith.constant 48 : i32
+    %c12_i32 = arith.constant 12 : i32
     %c48 = arith.constant 48 : index
     %c12 = arith.constant 12 : index
     fagpu.launch @query_key_lengths_copy grid(%c48) (%arg3, %arg5) : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>
     fagpu.launch @query_key_lengths_copy_0 grid(%c12) (%arg4, %arg6) : memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
-    fagpu.launch @query_key_lengths_kernel grid(%c48) (%arg0, %arg1, %arg2, %arg5, %arg6) : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
+    fagpu.launch @query_key_lengths_kernel grid(%c48) (%arg0, %arg1, %arg2, %arg5, %arg6, %c12_i32, %c48_i32) : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, i32, i32
     return
   }
 }

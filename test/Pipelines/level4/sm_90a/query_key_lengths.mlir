@@ -59,7 +59,7 @@ module {
     }
     return
   }
-  func.func @query_key_lengths_kernel(%arg0: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>) attributes {fa.config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2>, terms<rolled>>>, fagpu.kernel = "sm_90a"} {
+  func.func @query_key_lengths_kernel(%arg0: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, %arg5: i32, %arg6: i32) attributes {fa.config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, tile_order = longest_first>, terms<rolled>>>, fagpu.kernel = "sm_90a"} {
     %c256_i32 = arith.constant 256 : i32
     %cst = arith.constant dense<0.180336878> : tensor<64xf32, #fagpu.row<4>>
     %cst_0 = arith.constant dense<0.693147182> : tensor<64xf32, #fagpu.row<4>>
@@ -71,119 +71,127 @@ module {
     %cst_3 = arith.constant dense<0.000000e+00> : tensor<64xf32, #fagpu.row<4>>
     %cst_4 = arith.constant dense<0xFF800000> : tensor<64xf32, #fagpu.row<4>>
     %c64_i32 = arith.constant 64 : i32
+    %c23_i32 = arith.constant 23 : i32
     %c300_i32 = arith.constant 300 : i32
     %c200_i32 = arith.constant 200 : i32
     %c128_i32 = arith.constant 128 : i32
+    %c12_i32 = arith.constant 12 : i32
     %c1_i32 = arith.constant 1 : i32
-    %c2_i32 = arith.constant 2 : i32
     %c4_i32 = arith.constant 4 : i32
     %block_id_x = gpu.block_id  x
     %0 = arith.index_cast %block_id_x : index to i32
-    %1 = arith.divui %0, %c2_i32 : i32
-    %2 = arith.muli %1, %c2_i32 overflow<nsw> : i32
-    %3 = arith.subi %0, %2 : i32
-    %4 = arith.subi %c1_i32, %3 : i32
-    %5 = arith.divui %1, %c4_i32 : i32
-    %6 = arith.muli %5, %c4_i32 overflow<nsw> : i32
-    %7 = arith.subi %1, %6 : i32
-    %8 = arith.muli %4, %c128_i32 overflow<nsw> : i32
+    %1 = arith.subi %c23_i32, %0 : i32
+    %2 = arith.divui %1, %arg6 : i32
+    %3 = arith.muli %2, %arg6 overflow<nsw> : i32
+    %4 = arith.subi %1, %3 : i32
+    %5 = arith.muli %2, %arg5 overflow<nsw> : i32
+    %6 = arith.subi %c12_i32, %5 : i32
+    %7 = arith.minui %arg5, %6 : i32
+    %8 = arith.divui %4, %7 : i32
+    %9 = arith.muli %8, %7 overflow<nsw> : i32
+    %10 = arith.subi %4, %9 : i32
+    %11 = arith.addi %5, %10 : i32
+    %12 = arith.divui %11, %c4_i32 : i32
+    %13 = arith.muli %12, %c4_i32 overflow<nsw> : i32
+    %14 = arith.subi %11, %13 : i32
+    %15 = arith.muli %8, %c128_i32 overflow<nsw> : i32
     %channel = fagpu.channel threads : <384x64xbf16, #fagpu.smem<128>, 1>
     %channel_5 = fagpu.channel threads : <384x64xbf16, #fagpu.smem<128>, 1>
     %channel_6 = fagpu.channel threads banks(2) : <192x64xbf16, #fagpu.smem<128>, 1>
-    %9 = memref.get_global @__constant_3xi32 : memref<3xi32>
-    %10 = arith.index_cast %5 : i32 to index
-    %11 = memref.load %9[%10] : memref<3xi32>
-    %12 = memref.get_global @__constant_3xi32_0 : memref<3xi32>
-    %13 = memref.load %12[%10] : memref<3xi32>
+    %16 = memref.get_global @__constant_3xi32 : memref<3xi32>
+    %17 = arith.index_cast %12 : i32 to index
+    %18 = memref.load %16[%17] : memref<3xi32>
+    %19 = memref.get_global @__constant_3xi32_0 : memref<3xi32>
+    %20 = memref.load %19[%17] : memref<3xi32>
     fagpu.role @math(%group) groups(2) {
       %cst_7 = arith.constant dense<0.000000e+00> : tensor<64x4xf32, #fagpu.quad<4>>
       %cst_8 = arith.constant dense<0.000000e+00> : tensor<64x64xf32, #fagpu.acc<4>>
       %cst_9 = arith.constant dense<0.180336878> : tensor<64x128xf32, #fagpu.acc<4>>
       %cst_10 = arith.constant dense<0xFF800000> : tensor<64x128xf32, #fagpu.acc<4>>
-      %14 = arith.muli %group, %c64_i32 overflow<nsw> : i32
-      %15 = arith.subi %c200_i32, %8 : i32
-      %16 = arith.minsi %15, %c128_i32 : i32
-      %17 = arith.maxsi %11, %c0_i32 : i32
-      %18 = arith.minsi %17, %c200_i32 : i32
-      %19 = arith.maxsi %13, %c0_i32 : i32
-      %20 = arith.minsi %19, %c300_i32 : i32
-      %21 = arith.subi %18, %8 : i32
-      %22 = arith.minsi %16, %21 : i32
-      %23 = arith.maxsi %22, %c0_i32 : i32
-      %24 = arith.cmpi sgt, %23, %c0_i32 : i32
-      %25 = arith.select %24, %20, %c0_i32 : i32
-      %26 = arith.addi %8, %20 : i32
-      %27 = arith.subi %26, %18 : i32
-      %28 = arith.addi %27, %c1_i32 : i32
-      %29 = arith.addi %8, %23 : i32
-      %30 = arith.addi %29, %20 : i32
-      %31 = arith.subi %30, %18 : i32
-      %32 = arith.maxsi %31, %c0_i32 : i32
-      %33 = arith.minsi %32, %25 : i32
-      %34 = arith.maxsi %28, %c0_i32 : i32
-      %35 = arith.minsi %34, %33 : i32
-      %36 = arith.remui %35, %c128_i32 : i32
-      %37 = arith.subi %35, %36 : i32
-      %38 = arith.addi %8, %14 : i32
+      %21 = arith.muli %group, %c64_i32 overflow<nsw> : i32
+      %22 = arith.subi %c200_i32, %15 : i32
+      %23 = arith.minsi %22, %c128_i32 : i32
+      %24 = arith.maxsi %18, %c0_i32 : i32
+      %25 = arith.minsi %24, %c200_i32 : i32
+      %26 = arith.maxsi %20, %c0_i32 : i32
+      %27 = arith.minsi %26, %c300_i32 : i32
+      %28 = arith.subi %25, %15 : i32
+      %29 = arith.minsi %23, %28 : i32
+      %30 = arith.maxsi %29, %c0_i32 : i32
+      %31 = arith.cmpi sgt, %30, %c0_i32 : i32
+      %32 = arith.select %31, %27, %c0_i32 : i32
+      %33 = arith.addi %15, %27 : i32
+      %34 = arith.subi %33, %25 : i32
+      %35 = arith.addi %34, %c1_i32 : i32
+      %36 = arith.addi %15, %30 : i32
+      %37 = arith.addi %36, %27 : i32
+      %38 = arith.subi %37, %25 : i32
+      %39 = arith.maxsi %38, %c0_i32 : i32
+      %40 = arith.minsi %39, %32 : i32
+      %41 = arith.maxsi %35, %c0_i32 : i32
+      %42 = arith.minsi %41, %40 : i32
+      %43 = arith.remui %42, %c128_i32 : i32
+      %44 = arith.subi %42, %43 : i32
+      %45 = arith.addi %15, %21 : i32
       %index = fagpu.iota 0 : tensor<64x64xi32, #fagpu.acc<4>>
-      %splat = tensor.splat %38 : tensor<64x64xi32, #fagpu.acc<4>>
-      %39 = arith.addi %index, %splat : tensor<64x64xi32, #fagpu.acc<4>>
+      %splat = tensor.splat %45 : tensor<64x64xi32, #fagpu.acc<4>>
+      %46 = arith.addi %index, %splat : tensor<64x64xi32, #fagpu.acc<4>>
       %index_11 = fagpu.iota 1 : tensor<64x64xi32, #fagpu.acc<4>>
-      %40 = arith.subi %29, %38 : i32
-      %splat_12 = tensor.splat %40 : tensor<64x64xi32, #fagpu.acc<4>>
-      %41 = arith.cmpi slt, %index, %splat_12 : tensor<64x64xi32, #fagpu.acc<4>>
-      %gathered = fagpu.gather %arg0[%5, %39, %7, %index_11] mask(%41 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
-      %42 = arith.truncf %gathered : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-      fagpu.write %channel_6 bank(%group) part(%c64_i32, %c0_i32), %42 : tensor<64x64xbf16, #fagpu.acc<4>> into <192x64xbf16, #fagpu.smem<128>, 1>
-      %43 = arith.extf %42 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-      %44 = arith.subf %gathered, %43 : tensor<64x64xf32, #fagpu.acc<4>>
-      %45 = arith.truncf %44 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-      fagpu.write %channel_6 bank(%group) part(%c0_i32, %c0_i32), %45 : tensor<64x64xbf16, #fagpu.acc<4>> into <192x64xbf16, #fagpu.smem<128>, 1>
-      %46 = arith.extf %45 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-      %47 = arith.subf %44, %46 : tensor<64x64xf32, #fagpu.acc<4>>
-      %48 = arith.truncf %47 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-      fagpu.write %channel_6 bank(%group) part(%c128_i32, %c0_i32), %48 : tensor<64x64xbf16, #fagpu.acc<4>> into <192x64xbf16, #fagpu.smem<128>, 1>
-      %49 = arith.subi %20, %18 : i32
-      %50 = arith.subi %c-64_i32, %38 : i32
-      %51 = arith.subi %c1073741760_i32, %38 : i32
-      %52 = arith.maxsi %49, %50 : i32
-      %53 = arith.minsi %52, %51 : i32
-      %54 = arith.ceildivsi %37, %c128_i32 : i32
-      %55 = arith.maxsi %54, %c0_i32 : i32
-      %56 = arith.subi %33, %37 : i32
-      %57 = arith.ceildivsi %56, %c128_i32 : i32
-      %58 = arith.maxsi %57, %c0_i32 : i32
-      %59 = arith.addi %55, %58 : i32
-      %60 = arith.maxsi %59, %c1_i32 : i32
-      %61 = arith.subi %60, %c1_i32 : i32
+      %47 = arith.subi %36, %45 : i32
+      %splat_12 = tensor.splat %47 : tensor<64x64xi32, #fagpu.acc<4>>
+      %48 = arith.cmpi slt, %index, %splat_12 : tensor<64x64xi32, #fagpu.acc<4>>
+      %gathered = fagpu.gather %arg0[%12, %46, %14, %index_11] mask(%48 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
+      %49 = arith.truncf %gathered : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+      fagpu.write %channel_6 bank(%group) part(%c64_i32, %c0_i32), %49 : tensor<64x64xbf16, #fagpu.acc<4>> into <192x64xbf16, #fagpu.smem<128>, 1>
+      %50 = arith.extf %49 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+      %51 = arith.subf %gathered, %50 : tensor<64x64xf32, #fagpu.acc<4>>
+      %52 = arith.truncf %51 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+      fagpu.write %channel_6 bank(%group) part(%c0_i32, %c0_i32), %52 : tensor<64x64xbf16, #fagpu.acc<4>> into <192x64xbf16, #fagpu.smem<128>, 1>
+      %53 = arith.extf %52 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+      %54 = arith.subf %51, %53 : tensor<64x64xf32, #fagpu.acc<4>>
+      %55 = arith.truncf %54 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+      fagpu.write %channel_6 bank(%group) part(%c128_i32, %c0_i32), %55 : tensor<64x64xbf16, #fagpu.acc<4>> into <192x64xbf16, #fagpu.smem<128>, 1>
+      %56 = arith.subi %27, %25 : i32
+      %57 = arith.subi %c-64_i32, %45 : i32
+      %58 = arith.subi %c1073741760_i32, %45 : i32
+      %59 = arith.maxsi %56, %57 : i32
+      %60 = arith.minsi %59, %58 : i32
+      %61 = arith.ceildivsi %44, %c128_i32 : i32
+      %62 = arith.maxsi %61, %c0_i32 : i32
+      %63 = arith.subi %40, %44 : i32
+      %64 = arith.ceildivsi %63, %c128_i32 : i32
+      %65 = arith.maxsi %64, %c0_i32 : i32
+      %66 = arith.addi %62, %65 : i32
+      %67 = arith.maxsi %66, %c1_i32 : i32
+      %68 = arith.subi %67, %c1_i32 : i32
       %view = fagpu.acquire %channel_6 bank(%group) : <192x64xbf16, #fagpu.smem<128>, 1>
       %slice = fagpu.slice %view[%c0_i32, %c0_i32] : <192x64xbf16, #fagpu.smem<128>> to <64x64xbf16, #fagpu.smem<128>>
       %slice_13 = fagpu.slice %view[%c64_i32, %c0_i32] : <192x64xbf16, #fagpu.smem<128>> to <64x64xbf16, #fagpu.smem<128>>
       %slice_14 = fagpu.slice %view[%c128_i32, %c0_i32] : <192x64xbf16, #fagpu.smem<128>> to <64x64xbf16, #fagpu.smem<128>>
-      %for:3 = fagpu.for %i = %61 step -1 rolled segments(%segment: once, %segment_15: to %55, %segment_16: to %c0_i32) iter(%arg5 = %cst_8, %arg6 = %cst_4, %arg7 = %cst_7) -> (tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>) {
-        %69 = arith.muli %i, %c128_i32 overflow<nsw> : i32
-        %70 = arith.ori %segment, %segment_15 : i1
-        %71 = arith.subi %33, %69 : i32
-        %splat_17 = tensor.splat %14 : tensor<64x64xi32, #fagpu.acc<4>>
-        %72 = arith.addi %index, %splat_17 : tensor<64x64xi32, #fagpu.acc<4>>
-        %splat_18 = tensor.splat %69 : tensor<64x64xi32, #fagpu.acc<4>>
-        %73 = arith.addi %72, %splat_18 : tensor<64x64xi32, #fagpu.acc<4>>
-        %74 = arith.subi %20, %69 : i32
-        %splat_19 = tensor.splat %74 : tensor<64x64xi32, #fagpu.acc<4>>
-        %75 = arith.cmpi slt, %72, %splat_19 : tensor<64x64xi32, #fagpu.acc<4>>
-        %gathered_20 = fagpu.gather %arg1[%5, %73, %7, %index_11] mask(%75 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
-        %76 = arith.truncf %gathered_20 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        %77 = arith.addi %14, %c256_i32 : i32
-        fagpu.write %channel part(%77, %c0_i32), %76 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
-        %78 = arith.extf %76 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %79 = arith.subf %gathered_20, %78 : tensor<64x64xf32, #fagpu.acc<4>>
-        %80 = arith.truncf %79 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel part(%14, %c0_i32), %80 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
-        %81 = arith.extf %80 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %82 = arith.subf %79, %81 : tensor<64x64xf32, #fagpu.acc<4>>
-        %83 = arith.truncf %82 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        %84 = arith.addi %14, %c128_i32 : i32
+      %for:3 = fagpu.for %i = %68 step -1 rolled segments(%segment: once, %segment_15: to %62, %segment_16: to %c0_i32) iter(%arg7 = %cst_8, %arg8 = %cst_4, %arg9 = %cst_7) -> (tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>) {
+        %76 = arith.muli %i, %c128_i32 overflow<nsw> : i32
+        %77 = arith.ori %segment, %segment_15 : i1
+        %78 = arith.subi %40, %76 : i32
+        %splat_17 = tensor.splat %21 : tensor<64x64xi32, #fagpu.acc<4>>
+        %79 = arith.addi %index, %splat_17 : tensor<64x64xi32, #fagpu.acc<4>>
+        %splat_18 = tensor.splat %76 : tensor<64x64xi32, #fagpu.acc<4>>
+        %80 = arith.addi %79, %splat_18 : tensor<64x64xi32, #fagpu.acc<4>>
+        %81 = arith.subi %27, %76 : i32
+        %splat_19 = tensor.splat %81 : tensor<64x64xi32, #fagpu.acc<4>>
+        %82 = arith.cmpi slt, %79, %splat_19 : tensor<64x64xi32, #fagpu.acc<4>>
+        %gathered_20 = fagpu.gather %arg1[%12, %80, %14, %index_11] mask(%82 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
+        %83 = arith.truncf %gathered_20 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        %84 = arith.addi %21, %c256_i32 : i32
         fagpu.write %channel part(%84, %c0_i32), %83 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
+        %85 = arith.extf %83 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %86 = arith.subf %gathered_20, %85 : tensor<64x64xf32, #fagpu.acc<4>>
+        %87 = arith.truncf %86 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel part(%21, %c0_i32), %87 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
+        %88 = arith.extf %87 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %89 = arith.subf %86, %88 : tensor<64x64xf32, #fagpu.acc<4>>
+        %90 = arith.truncf %89 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        %91 = arith.addi %21, %c128_i32 : i32
+        fagpu.write %channel part(%91, %c0_i32), %90 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
         %view_21 = fagpu.acquire %channel : <384x64xbf16, #fagpu.smem<128>, 1>
         %slice_22 = fagpu.slice %view_21[%c0_i32, %c0_i32] : <384x64xbf16, #fagpu.smem<128>> to <128x64xbf16, #fagpu.smem<128>>
         %slice_23 = fagpu.slice %view_21[%c128_i32, %c0_i32] : <384x64xbf16, #fagpu.smem<128>> to <128x64xbf16, #fagpu.smem<128>>
@@ -195,72 +203,72 @@ module {
         %inflight_28 = fagpu.mma_async nt %slice, %slice_24 acc(%inflight_27 : !fagpu.inflight<tensor<64x128xf32, #fagpu.acc<4>>>) : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, <128x64xbf16, #fagpu.smem<128>> -> <tensor<64x128xf32, #fagpu.acc<4>>>
         %inflight_29 = fagpu.mma_async nt %slice_13, %slice_24 acc(%inflight_28 : !fagpu.inflight<tensor<64x128xf32, #fagpu.acc<4>>>) : !fagpu.view<64x64xbf16, #fagpu.smem<128>>, <128x64xbf16, #fagpu.smem<128>> -> <tensor<64x128xf32, #fagpu.acc<4>>>
         fagpu.schedule_barrier
-        %85 = arith.mulf %arg6, %cst : tensor<64xf32, #fagpu.row<4>>
-        %gathered_30 = fagpu.gather %arg2[%5, %73, %7, %index_11] mask(%75 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
-        %86 = arith.truncf %gathered_30 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel_5 part(%77, %c0_i32), %86 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
-        %87 = arith.extf %86 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %88 = arith.subf %gathered_30, %87 : tensor<64x64xf32, #fagpu.acc<4>>
-        %89 = arith.truncf %88 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel_5 part(%14, %c0_i32), %89 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
-        %90 = arith.extf %89 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
-        %91 = arith.subf %88, %90 : tensor<64x64xf32, #fagpu.acc<4>>
-        %92 = arith.truncf %91 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
-        fagpu.write %channel_5 part(%84, %c0_i32), %92 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
+        %92 = arith.mulf %arg8, %cst : tensor<64xf32, #fagpu.row<4>>
+        %gathered_30 = fagpu.gather %arg2[%12, %80, %14, %index_11] mask(%82 : tensor<64x64xi1, #fagpu.acc<4>>) pairs : memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>[i32, tensor<64x64xi32, #fagpu.acc<4>>, i32, tensor<64x64xi32, #fagpu.acc<4>>] -> tensor<64x64xf32, #fagpu.acc<4>>
+        %93 = arith.truncf %gathered_30 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel_5 part(%84, %c0_i32), %93 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
+        %94 = arith.extf %93 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %95 = arith.subf %gathered_30, %94 : tensor<64x64xf32, #fagpu.acc<4>>
+        %96 = arith.truncf %95 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel_5 part(%21, %c0_i32), %96 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
+        %97 = arith.extf %96 : tensor<64x64xbf16, #fagpu.acc<4>> to tensor<64x64xf32, #fagpu.acc<4>>
+        %98 = arith.subf %95, %97 : tensor<64x64xf32, #fagpu.acc<4>>
+        %99 = arith.truncf %98 : tensor<64x64xf32, #fagpu.acc<4>> to tensor<64x64xbf16, #fagpu.acc<4>>
+        fagpu.write %channel_5 part(%91, %c0_i32), %99 : tensor<64x64xbf16, #fagpu.acc<4>> into <384x64xbf16, #fagpu.smem<128>, 1>
         %value = fagpu.wait %inflight_29 : <tensor<64x128xf32, #fagpu.acc<4>>>
         fagpu.release %view_21 : <384x64xbf16, #fagpu.smem<128>>
-        %93 = scf.if %70 -> (tensor<64x128xf32, #fagpu.acc<4>>) {
+        %100 = scf.if %77 -> (tensor<64x128xf32, #fagpu.acc<4>>) {
           %index_51 = fagpu.iota 1 : tensor<64x128xi32, #fagpu.acc<4>>
-          %113 = arith.subi %38, %69 : i32
-          %114 = arith.addi %113, %53 : i32
+          %120 = arith.subi %45, %76 : i32
+          %121 = arith.addi %120, %60 : i32
           %index_52 = fagpu.iota 0 : tensor<64xi32, #fagpu.row<4>>
-          %splat_53 = tensor.splat %114 : tensor<64xi32, #fagpu.row<4>>
-          %115 = arith.addi %index_52, %splat_53 : tensor<64xi32, #fagpu.row<4>>
-          %116 = arith.addi %115, %cst_2 : tensor<64xi32, #fagpu.row<4>>
-          %splat_54 = tensor.splat %71 : tensor<64xi32, #fagpu.row<4>>
-          %117 = arith.minsi %splat_54, %116 : tensor<64xi32, #fagpu.row<4>>
-          %broadcast_55 = fagpu.broadcast %117 : tensor<64xi32, #fagpu.row<4>> -> tensor<64x128xi32, #fagpu.acc<4>>
-          %118 = arith.cmpi slt, %index_51, %broadcast_55 : tensor<64x128xi32, #fagpu.acc<4>>
-          %119 = arith.select %118, %value, %cst_10 : tensor<64x128xi1, #fagpu.acc<4>>, tensor<64x128xf32, #fagpu.acc<4>>
-          scf.yield %119 : tensor<64x128xf32, #fagpu.acc<4>>
+          %splat_53 = tensor.splat %121 : tensor<64xi32, #fagpu.row<4>>
+          %122 = arith.addi %index_52, %splat_53 : tensor<64xi32, #fagpu.row<4>>
+          %123 = arith.addi %122, %cst_2 : tensor<64xi32, #fagpu.row<4>>
+          %splat_54 = tensor.splat %78 : tensor<64xi32, #fagpu.row<4>>
+          %124 = arith.minsi %splat_54, %123 : tensor<64xi32, #fagpu.row<4>>
+          %broadcast_55 = fagpu.broadcast %124 : tensor<64xi32, #fagpu.row<4>> -> tensor<64x128xi32, #fagpu.acc<4>>
+          %125 = arith.cmpi slt, %index_51, %broadcast_55 : tensor<64x128xi32, #fagpu.acc<4>>
+          %126 = arith.select %125, %value, %cst_10 : tensor<64x128xi1, #fagpu.acc<4>>, tensor<64x128xf32, #fagpu.acc<4>>
+          scf.yield %126 : tensor<64x128xf32, #fagpu.acc<4>>
         } else {
           scf.yield %value : tensor<64x128xf32, #fagpu.acc<4>>
         }
-        %max = fagpu.reduce max %93 : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
-        %94 = arith.maxnumf %arg6, %max : tensor<64xf32, #fagpu.row<4>>
-        %95 = scf.if %70 -> (tensor<64xf32, #fagpu.row<4>>) {
-          %113 = arith.cmpf oeq, %94, %cst_4 : tensor<64xf32, #fagpu.row<4>>
-          %114 = arith.select %113, %cst_3, %94 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
-          scf.yield %114 : tensor<64xf32, #fagpu.row<4>>
+        %max = fagpu.reduce max %100 : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64xf32, #fagpu.row<4>>
+        %101 = arith.maxnumf %arg8, %max : tensor<64xf32, #fagpu.row<4>>
+        %102 = scf.if %77 -> (tensor<64xf32, #fagpu.row<4>>) {
+          %120 = arith.cmpf oeq, %101, %cst_4 : tensor<64xf32, #fagpu.row<4>>
+          %121 = arith.select %120, %cst_3, %101 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
+          scf.yield %121 : tensor<64xf32, #fagpu.row<4>>
         } else {
-          scf.yield %94 : tensor<64xf32, #fagpu.row<4>>
+          scf.yield %101 : tensor<64xf32, #fagpu.row<4>>
         }
-        %96 = arith.mulf %95, %cst : tensor<64xf32, #fagpu.row<4>>
-        %97 = arith.negf %96 : tensor<64xf32, #fagpu.row<4>>
-        %broadcast_31 = fagpu.broadcast %97 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x128xf32, #fagpu.acc<4>>
-        %98 = math.fma %93, %cst_9, %broadcast_31 : tensor<64x128xf32, #fagpu.acc<4>>
-        %99 = math.exp2 %98 fastmath<afn> : tensor<64x128xf32, #fagpu.acc<4>>
-        %100 = arith.subf %85, %96 : tensor<64xf32, #fagpu.row<4>>
-        %101 = math.exp2 %100 fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
-        %sum_32 = fagpu.reduce add %99 : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
-        %102 = arith.select %segment, %cst_1, %101 : tensor<64xf32, #fagpu.row<4>>
-        %broadcast_33 = fagpu.broadcast %102 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
-        %103 = math.fma %arg7, %broadcast_33, %sum_32 : tensor<64x4xf32, #fagpu.quad<4>>
-        %broadcast_34 = fagpu.broadcast %102 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
-        %104 = arith.mulf %arg5, %broadcast_34 : tensor<64x64xf32, #fagpu.acc<4>>
-        %105 = arith.truncf %99 : tensor<64x128xf32, #fagpu.acc<4>> to tensor<64x128xbf16, #fagpu.acc<4>>
-        %converted = fagpu.convert %105 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
-        %converted_35 = fagpu.convert %105 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
-        %converted_36 = fagpu.convert %105 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
-        %106 = arith.extf %105 : tensor<64x128xbf16, #fagpu.acc<4>> to tensor<64x128xf32, #fagpu.acc<4>>
-        %107 = arith.subf %99, %106 : tensor<64x128xf32, #fagpu.acc<4>>
-        %108 = arith.truncf %107 : tensor<64x128xf32, #fagpu.acc<4>> to tensor<64x128xbf16, #fagpu.acc<4>>
-        %converted_37 = fagpu.convert %108 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
-        %converted_38 = fagpu.convert %108 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
-        %109 = arith.extf %108 : tensor<64x128xbf16, #fagpu.acc<4>> to tensor<64x128xf32, #fagpu.acc<4>>
-        %110 = arith.subf %107, %109 : tensor<64x128xf32, #fagpu.acc<4>>
-        %111 = arith.truncf %110 : tensor<64x128xf32, #fagpu.acc<4>> to tensor<64x128xbf16, #fagpu.acc<4>>
-        %converted_39 = fagpu.convert %111 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
+        %103 = arith.mulf %102, %cst : tensor<64xf32, #fagpu.row<4>>
+        %104 = arith.negf %103 : tensor<64xf32, #fagpu.row<4>>
+        %broadcast_31 = fagpu.broadcast %104 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x128xf32, #fagpu.acc<4>>
+        %105 = math.fma %100, %cst_9, %broadcast_31 : tensor<64x128xf32, #fagpu.acc<4>>
+        %106 = math.exp2 %105 fastmath<afn> : tensor<64x128xf32, #fagpu.acc<4>>
+        %107 = arith.subf %92, %103 : tensor<64xf32, #fagpu.row<4>>
+        %108 = math.exp2 %107 fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
+        %sum_32 = fagpu.reduce add %106 : tensor<64x128xf32, #fagpu.acc<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
+        %109 = arith.select %segment, %cst_1, %108 : tensor<64xf32, #fagpu.row<4>>
+        %broadcast_33 = fagpu.broadcast %109 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x4xf32, #fagpu.quad<4>>
+        %110 = math.fma %arg9, %broadcast_33, %sum_32 : tensor<64x4xf32, #fagpu.quad<4>>
+        %broadcast_34 = fagpu.broadcast %109 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
+        %111 = arith.mulf %arg7, %broadcast_34 : tensor<64x64xf32, #fagpu.acc<4>>
+        %112 = arith.truncf %106 : tensor<64x128xf32, #fagpu.acc<4>> to tensor<64x128xbf16, #fagpu.acc<4>>
+        %converted = fagpu.convert %112 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
+        %converted_35 = fagpu.convert %112 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
+        %converted_36 = fagpu.convert %112 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
+        %113 = arith.extf %112 : tensor<64x128xbf16, #fagpu.acc<4>> to tensor<64x128xf32, #fagpu.acc<4>>
+        %114 = arith.subf %106, %113 : tensor<64x128xf32, #fagpu.acc<4>>
+        %115 = arith.truncf %114 : tensor<64x128xf32, #fagpu.acc<4>> to tensor<64x128xbf16, #fagpu.acc<4>>
+        %converted_37 = fagpu.convert %115 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
+        %converted_38 = fagpu.convert %115 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
+        %116 = arith.extf %115 : tensor<64x128xbf16, #fagpu.acc<4>> to tensor<64x128xf32, #fagpu.acc<4>>
+        %117 = arith.subf %114, %116 : tensor<64x128xf32, #fagpu.acc<4>>
+        %118 = arith.truncf %117 : tensor<64x128xf32, #fagpu.acc<4>> to tensor<64x128xbf16, #fagpu.acc<4>>
+        %converted_39 = fagpu.convert %118 : tensor<64x128xbf16, #fagpu.acc<4>> -> tensor<64x128xbf16, #fagpu.opa<4>>
         %view_40 = fagpu.acquire %channel_5 : <384x64xbf16, #fagpu.smem<128>, 1>
         %slice_41 = fagpu.slice %view_40[%c0_i32, %c0_i32] : <384x64xbf16, #fagpu.smem<128>> to <128x64xbf16, #fagpu.smem<128>>
         %slice_42 = fagpu.slice %view_40[%c128_i32, %c0_i32] : <384x64xbf16, #fagpu.smem<128>> to <128x64xbf16, #fagpu.smem<128>>
@@ -273,31 +281,33 @@ module {
         %inflight_49 = fagpu.mma_async nn %converted, %slice_43 acc(%inflight_48 : !fagpu.inflight<tensor<64x64xf32, #fagpu.acc<4>> keeps tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>>) : tensor<64x128xbf16, #fagpu.opa<4>>, <128x64xbf16, #fagpu.smem<128>> -> <tensor<64x64xf32, #fagpu.acc<4>> keeps tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>>
         %value_50 = fagpu.wait %inflight_49 : <tensor<64x64xf32, #fagpu.acc<4>> keeps tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>, tensor<64x128xbf16, #fagpu.opa<4>>>
         fagpu.release %view_40 : <384x64xbf16, #fagpu.smem<128>>
-        %112 = arith.addf %104, %value_50 : tensor<64x64xf32, #fagpu.acc<4>>
-        fagpu.yield %112, %94, %103 : tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>
+        %119 = arith.addf %111, %value_50 : tensor<64x64xf32, #fagpu.acc<4>>
+        fagpu.yield %119, %101, %110 : tensor<64x64xf32, #fagpu.acc<4>>, tensor<64xf32, #fagpu.row<4>>, tensor<64x4xf32, #fagpu.quad<4>>
       }
       fagpu.release %view : <192x64xbf16, #fagpu.smem<128>>
       %sum = fagpu.reduce add %for#2 : tensor<64x4xf32, #fagpu.quad<4>> -> tensor<64xf32, #fagpu.row<4>>
-      %62 = arith.divf %cst_1, %sum fastmath<arcp,afn> : tensor<64xf32, #fagpu.row<4>>
-      %63 = arith.cmpf oeq, %sum, %cst_3 : tensor<64xf32, #fagpu.row<4>>
-      %64 = arith.select %63, %cst_3, %62 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
-      %65 = math.log2 %sum fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
-      %66 = math.fma %for#1, %cst, %65 : tensor<64xf32, #fagpu.row<4>>
-      %67 = arith.mulf %66, %cst_0 : tensor<64xf32, #fagpu.row<4>>
-      %broadcast = fagpu.broadcast %64 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
-      %68 = arith.mulf %for#0, %broadcast : tensor<64x64xf32, #fagpu.acc<4>>
-      fagpu.store %67, %arg4[%5, %7, %38] rows(%29) : tensor<64xf32, #fagpu.row<4>> into memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
-      fagpu.store %68, %arg3[%5, %38, %7, %c0_i32] sizes [1, 64, 1, 64] rows(%29) : tensor<64x64xf32, #fagpu.acc<4>> into memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>
+      %69 = arith.divf %cst_1, %sum fastmath<arcp,afn> : tensor<64xf32, #fagpu.row<4>>
+      %70 = arith.cmpf oeq, %sum, %cst_3 : tensor<64xf32, #fagpu.row<4>>
+      %71 = arith.select %70, %cst_3, %69 : tensor<64xi1, #fagpu.row<4>>, tensor<64xf32, #fagpu.row<4>>
+      %72 = math.log2 %sum fastmath<afn> : tensor<64xf32, #fagpu.row<4>>
+      %73 = math.fma %for#1, %cst, %72 : tensor<64xf32, #fagpu.row<4>>
+      %74 = arith.mulf %73, %cst_0 : tensor<64xf32, #fagpu.row<4>>
+      %broadcast = fagpu.broadcast %71 : tensor<64xf32, #fagpu.row<4>> -> tensor<64x64xf32, #fagpu.acc<4>>
+      %75 = arith.mulf %for#0, %broadcast : tensor<64x64xf32, #fagpu.acc<4>>
+      fagpu.store %74, %arg4[%12, %14, %45] rows(%36) : tensor<64xf32, #fagpu.row<4>> into memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
+      fagpu.store %75, %arg3[%12, %45, %14, %c0_i32] sizes [1, 64, 1, 64] rows(%36) : tensor<64x64xf32, #fagpu.acc<4>> into memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>
     }
     return
   }
   func.func @query_key_lengths(%arg0: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg1: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg2: memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg3: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg4: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, %arg5: memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, %arg6: memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>) {
+    %c24_i32 = arith.constant 24 : i32
+    %c12_i32 = arith.constant 12 : i32
     %c24 = arith.constant 24 : index
     %c48 = arith.constant 48 : index
     %c12 = arith.constant 12 : index
     fagpu.launch @query_key_lengths_copy grid(%c48) (%arg3, %arg5) : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>
     fagpu.launch @query_key_lengths_copy_0 grid(%c12) (%arg4, %arg6) : memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
-    fagpu.launch @query_key_lengths_kernel grid(%c24) (%arg0, %arg1, %arg2, %arg5, %arg6) : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>
+    fagpu.launch @query_key_lengths_kernel grid(%c24) (%arg0, %arg1, %arg2, %arg5, %arg6, %c12_i32, %c24_i32) : memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x300x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x200x4x64xf32, strided<[?, ?, ?, 1], offset: ?>>, memref<3x4x200xf32, strided<[?, ?, 1], offset: ?>>, i32, i32
     return
   }
 }
