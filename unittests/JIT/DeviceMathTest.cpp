@@ -205,6 +205,34 @@ TEST(DeviceMath, Atan2) {
         << y[i] << ", " << x[i] << " = " << results[i];
 }
 
+TEST(DeviceMath, Remainder) {
+  DeviceFunction rest("arith.remf %a, %b");
+  std::vector<float> x, y;
+  addPairs(x, y);
+  // A quotient that is rounded to f32 is an integer for some of these.
+  for (int number = -2000; number <= 2000; ++number)
+    for (float divisor : {0.1f, -0.3f, 2.5f, 3.0f, 1e-3f, infinity, 0.0f}) {
+      x.push_back(number);
+      y.push_back(divisor);
+      x.push_back(number * 0.1f);
+      y.push_back(divisor);
+    }
+  std::vector<float> results = rest(x, y);
+  for (size_t i = 0; i < x.size(); ++i) {
+    // Exact below 2^53.
+    double quotient = std::abs(double(x[i]) / double(y[i]));
+    if (std::isfinite(quotient) && quotient >= 9007199254740992.0)
+      continue;
+    float exact = std::fmod(x[i], y[i]);
+    if (std::isnan(exact))
+      ASSERT_TRUE(std::isnan(results[i])) << x[i] << ", " << y[i];
+    else
+      ASSERT_EQ(llvm::bit_cast<uint32_t>(results[i]),
+                llvm::bit_cast<uint32_t>(exact))
+          << x[i] << ", " << y[i] << " = " << results[i];
+  }
+}
+
 TEST(DeviceMath, IntegerPower) {
   DeviceFunction power("arith.minimumf %p, %p",
                        "%n = arith.fptosi %b : f32 to i32\n"

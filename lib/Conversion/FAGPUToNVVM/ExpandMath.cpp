@@ -58,7 +58,7 @@ using Expanded =
            math::TanhOp, math::AsinhOp, math::AcoshOp, math::AtanhOp,
            math::ErfOp, math::ErfcOp, math::SinOp, math::CosOp, math::TanOp,
            math::AsinOp, math::AcosOp, math::AtanOp, math::Atan2Op,
-           math::CbrtOp, math::PowFOp, math::FPowIOp>;
+           math::CbrtOp, math::PowFOp, math::FPowIOp, arith::RemFOp>;
 using Roots = OpList<math::SqrtOp, math::RsqrtOp>;
 
 void populateExpansions(RewritePatternSet &patterns) {
@@ -86,7 +86,8 @@ void populateExpansions(RewritePatternSet &patterns) {
                ExpandPattern<math::Atan2Op, expandAtan2>,
                ExpandPattern<math::CbrtOp, expandCbrt>,
                ExpandPattern<math::PowFOp, expandPower>,
-               ExpandPattern<math::FPowIOp, expandIntegerPower>>(
+               ExpandPattern<math::FPowIOp, expandIntegerPower>,
+               ExpandPattern<arith::RemFOp, expandRemainder>>(
       patterns.getContext());
 }
 

@@ -52,6 +52,9 @@ Value expandPower(FloatArithmetic &a, Value x, Value y);
 /// x to the power of an integer of up to 32 bits.
 Value expandIntegerPower(FloatArithmetic &a, Value x, Value n);
 
+/// C's fmod; exact where the quotient is below 2^53.
+Value expandRemainder(FloatArithmetic &a, Value x, Value y);
+
 // Shorter, for processors that compute many at a time: errors and ranges are
 // those of fa-expand-math.
 Value expandShortExp(FloatArithmetic &a, Value x);

@@ -17,6 +17,27 @@ func.func @exponential(%x: f32) -> f32 {
   return %y : f32
 }
 
+// A remainder is exact, which that of a quotient rounded to f32 is not.
+// CHECK-LABEL: func.func @remainder
+// CHECK-SAME: (%[[X:.*]]: f32, %{{.*}}: f32)
+func.func @remainder(%x: f32, %y: f32) -> f32 {
+  // CHECK: %[[DIVIDEND:.*]] = math.absf %{{.*}} : f64
+  // CHECK: arith.divf %[[DIVIDEND]], %[[DIVISOR:.*]] : f64
+  // CHECK: math.fma %{{.*}}, %[[DIVISOR]], %[[DIVIDEND]] : f64
+  // CHECK-NOT: arith.remf
+  // CHECK: math.copysign %{{.*}}, %[[X]] : f32
+  %r = arith.remf %x, %y : f32
+  return %r : f32
+}
+
+// CHECK-LABEL: func.func @halved_remainder
+// CHECK-NOT: arith.remf
+// CHECK: return
+func.func @halved_remainder(%x: f16, %y: f16) -> f16 {
+  %r = arith.remf %x, %y : f16
+  return %r : f16
+}
+
 // CHECK-LABEL: func.func @expanded
 // CHECK-NOT: math.{{exp|log|tanh|erf|sin|cos|powf}}
 // CHECK: return
