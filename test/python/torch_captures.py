@@ -111,7 +111,9 @@ class Functions(Edges):
                     "product": lambda s, b, h, i, j: n * s - n, "alone": lambda s, b, h, i, j: n * 1.0 if n > 4 else n,
                     "result": lambda s, b, h, i, j: n, "clamp": lambda s, b, h, i, j: clamp(s, -n, n) + s.clamp(max=n),
                     "where": lambda s, b, h, i, j: where(i - j < n, s, n), "size": lambda s, b, h, i, j: s * (table.shape[0] * n),
-                    "most": lambda s, b, h, i, j: s + torch.sym_max(table.shape[0], n), "power": lambda s, b, h, i, j: 1.5 ** n * s,
+                    "most": lambda s, b, h, i, j: s + torch.sym_max(table.shape[0], n), "power": lambda s, b, h, i, j: 1.5 ** (n / 50) * s,
+                    # Scores of a GPU are below 2^30 (docs/Spec.md).
+                    "small power": lambda s, b, h, i, j: 0.75 ** n * s, "large power": lambda s, b, h, i, j: 1.5 ** n * 2.0 ** -n * s,
                     "float": lambda s, b, h, i, j: s * torch.sym_float(n), "tensor": lambda s, b, h, i, j: s * torch.tensor(n)}
 
         inputs = make_inputs()
