@@ -112,7 +112,7 @@ class Functions(Edges):
                     "result": lambda s, b, h, i, j: n, "clamp": lambda s, b, h, i, j: clamp(s, -n, n) + s.clamp(max=n),
                     "where": lambda s, b, h, i, j: where(i - j < n, s, n), "size": lambda s, b, h, i, j: s * (table.shape[0] * n),
                     "most": lambda s, b, h, i, j: s + torch.sym_max(table.shape[0], n), "power": lambda s, b, h, i, j: 1.5 ** (n / 50) * s,
-                    # Scores of a GPU are below 2^30 (docs/Spec.md).
+                    # Products times a number stay within 2^25 on a GPU (docs/Spec.md).
                     "small power": lambda s, b, h, i, j: 0.75 ** n * s, "large power": lambda s, b, h, i, j: 1.5 ** n * 2.0 ** -n * s,
                     "float": lambda s, b, h, i, j: s * torch.sym_float(n), "tensor": lambda s, b, h, i, j: s * torch.tensor(n)}
 

@@ -133,6 +133,21 @@ class SDPA(unittest.TestCase):
         with self.assertRaises(RuntimeError):
             fa_mlir.sdpa(query, key, value)
 
+    def test_masks_of_the_least_number(self):
+        """Models mask by it. Rows with nothing else are averages, of which a padded model has no gradient."""
+        for dtype, bounds in (torch.bfloat16, (6e-3, 1.2e-2)), (torch.float32, (2e-6, 5e-6)):
+            mask = torch.zeros(2, 1, 70, 70, dtype=dtype).masked_fill(torch.rand(2, 1, 70, 70) < 0.3, torch.finfo(dtype).min)
+            mask[1, :, :20] = torch.finfo(dtype).min
+            operands = [torch.randn(2, 4, 70, 64, dtype=dtype, requires_grad=True) for _ in range(3)]
+            wide = [tensor.detach().double().requires_grad_() for tensor in operands]
+            got, expected = fa_mlir.sdpa(*operands, mask), original(*wide, mask.double())
+            self.assertLess(relative_error(got, expected), bounds[0])
+            weights = torch.randn_like(got)
+            weights[1, :, :20] = 0
+            for one, other in zip(torch.autograd.grad(got, operands, weights),
+                                  torch.autograd.grad(expected, wide, weights.double())):
+                self.assertLess(relative_error(one, other), bounds[1])
+
     def test_override(self):
         operands = [torch.randn(1, 2, 8, 16) for _ in range(3)]
         function = lambda **options: torch.nn.functional.scaled_dot_product_attention(*operands, **options)

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RealRange.h"
 #include "SoftmaxStep.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/IR/Remarks.h"
@@ -19,19 +20,50 @@ using namespace mlir::fa;
 
 static constexpr StringLiteral passName = "fagpu-exponents-to-base2";
 
+/// The maximum of a row up to this is rounded in base 2 by less than 4: weights
+/// of keys that share it stay within the range of f16.
+static constexpr double largestExactScore = 0x1p25;
+
+/// Whether a row may have scores so large that the rounding of its maximum in
+/// base 2 overflows powers of 2. Products of queries and keys alone are taken
+/// for smaller.
+static bool mayBeLarge(const SoftmaxStep &step) {
+  if (arePlain(step.scores))
+    return false;
+  double size = getRealRange(step.scores).getSize();
+  // A soft cap that is not known bounds scores that are smaller without it.
+  if (auto scaled = matchScaled(step.scores))
+    size = std::min(size, getRealRange(scaled->rest).getSize());
+  return !(size <= largestExactScore);
+}
+
+/// The factor of each row: 1 where the maximum is large, so that differences to
+/// it are exact. Beside the reference, on which the weights wait.
+static Value chooseRowFactor(Blocks &blocks, Value maximum, Value factor) {
+  Value size = math::AbsFOp::create(blocks.builder, blocks.loc, maximum);
+  Value isLarge = arith::CmpFOp::create(
+      blocks.builder, blocks.loc, arith::CmpFPredicate::OGT, size,
+      blocks.constant(largestExactScore, size.getType()));
+  return blocks.select(isLarge, blocks.constant(1.0f, size.getType()), factor);
+}
+
 static std::string takeToBase2(KeyRangesOp ranges) {
   std::optional<SoftmaxStep> step = SoftmaxStep::match(ranges);
   if (!step)
     return noStep.str();
   Location loc = ranges.getLoc();
   std::optional<ScaledBlock> scaled = step->matchMovableFactor();
+  bool isLarge = mayBeLarge(*step);
+  if (isLarge)
+    scaled.reset();
   auto options = remark::RemarkOpts::name("Factor").category(passName);
   if (scaled)
     remark::passed(loc, options) << "a factor of all scores joins log2(e)";
   else if (matchScaled(step->scores))
     remark::missed(loc, options)
         << "a factor of all scores takes a product for each: it may be "
-           "negative, is one of a key block, or is multiplied in order";
+           "negative, is one of a key block, or is multiplied in order, or "
+           "scores may be large";
   OpBuilder builder(ranges);
   Value factor = makeBase2Factor(builder, loc, scaled);
   if (scaled)
@@ -41,11 +73,15 @@ static std::string takeToBase2(KeyRangesOp ranges) {
   builder.setInsertionPointAfter(step->reference);
   Blocks blocks(builder, loc);
   Value rowFactor = blocks.splat(factor, rowType);
+  if (isLarge)
+    rowFactor = chooseRowFactor(blocks, step->maximum, rowFactor);
   Value shift = arith::MulFOp::create(builder, loc, step->reference.getResult(),
                                       rowFactor);
   builder.setInsertionPoint(step->weights);
   Value exponents = math::FmaOp::create(
-      builder, loc, hidden, blocks.splat(factor, hidden.getType()),
+      builder, loc, hidden,
+      isLarge ? blocks.broadcast(rowFactor, hidden.getType())
+              : blocks.splat(factor, hidden.getType()),
       blocks.broadcast(arith::NegFOp::create(builder, loc, shift),
                        hidden.getType()));
   step->weights.replaceAllUsesWith(blocks.exp2(exponents));
@@ -55,7 +91,10 @@ static std::string takeToBase2(KeyRangesOp ranges) {
       arith::MulFOp::create(builder, loc, step->maximum.getLhs(), rowFactor);
   step->alpha.replaceAllUsesWith(
       blocks.exp2(arith::SubFOp::create(builder, loc, before, shift)));
-  takeLseToBase2(*step, factor);
+  if (isLarge)
+    takeLogarithmToBase2(*step);
+  else
+    takeLseToBase2(*step, factor);
   return "";
 }
 

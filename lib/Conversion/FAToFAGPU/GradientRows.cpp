@@ -369,8 +369,16 @@ LogicalResult GradientRows::run() {
   constexpr float log2e = 1.44269504f;
   Value reference = arith::MulFOp::create(builder, loc, *lse,
                                           blocks.constant(log2e, rowType));
+  // An lse beyond is rounded by more than weights can be: they are 0. NaN
+  // stays.
+  constexpr float largest = 0x1p26f;
+  Value isKnown =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ULE,
+                            math::AbsFOp::create(builder, loc, reference),
+                            blocks.constant(largest, rowType));
+  isKnown = arith::AndIOp::create(builder, loc, isKnown, isRow);
   reference =
-      blocks.select(isSeen, reference, blocks.constant(infinity, rowType));
+      blocks.select(isKnown, reference, blocks.constant(infinity, rowType));
   Value numbers = blocks.select(isSeen, *delta, blocks.constant(0.0f, rowType));
   if (failed(storeNumbers(numbers, op.getDelta())) ||
       failed(storeNumbers(reference, op.getReference())))

@@ -17,14 +17,6 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
-/// Whether scores are products, perhaps times one number: none is -inf by a
-/// score function.
-static bool arePlain(Value scores) {
-  if (std::optional<ScaledBlock> scaled = matchScaled(scores))
-    scores = scaled->rest;
-  return static_cast<bool>(scores.getDefiningOp<fagpu::ProductOp>());
-}
-
 /// What takes the place of the maximum where that is -inf.
 static arith::SelectOp findReference(Value maximum) {
   for (Operation *user : maximum.getUsers())

@@ -112,6 +112,12 @@ Value mlir::fa::findScores(Value hidden) {
   return scores;
 }
 
+bool mlir::fa::arePlain(Value scores) {
+  if (std::optional<ScaledBlock> scaled = matchScaled(scores))
+    scores = scaled->rest;
+  return static_cast<bool>(scores.getDefiningOp<fagpu::ProductOp>());
+}
+
 Value mlir::fa::findMaximum(arith::SelectOp reference) {
   auto isNone = reference.getCondition().getDefiningOp<arith::CmpFOp>();
   Value maximum = reference.getFalseValue();
@@ -237,14 +243,32 @@ Value mlir::fa::makeBase2Factor(OpBuilder &builder, Location loc,
   return arith::MulFOp::create(builder, loc, positive, log2e);
 }
 
+/// The logarithm in an lse, to base 2.
+static Value makeLog2(OpBuilder &builder, arith::AddFOp lse) {
+  return math::Log2Op::create(
+      builder, lse.getLoc(),
+      lse.getRhs().getDefiningOp<math::LogOp>().getOperand(),
+      arith::FastMathFlags::afn);
+}
+
+void mlir::fa::takeLogarithmToBase2(const SoftmaxStep &step) {
+  for (arith::AddFOp lse : step.lse) {
+    OpBuilder builder(lse);
+    Value ln2 = Blocks(builder, lse.getLoc())
+                    .constant(llvm::numbers::ln2f, lse.getType());
+    lse.replaceAllUsesWith(math::FmaOp::create(builder, lse.getLoc(),
+                                               makeLog2(builder, lse), ln2,
+                                               lse.getLhs())
+                               .getResult());
+  }
+}
+
 void mlir::fa::takeLseToBase2(const SoftmaxStep &step, Value factor) {
   for (arith::AddFOp lse : step.lse) {
     Location loc = lse.getLoc();
     OpBuilder builder(lse);
     Blocks blocks(builder, loc);
-    auto logarithm = math::Log2Op::create(
-        builder, loc, lse.getRhs().getDefiningOp<math::LogOp>().getOperand(),
-        arith::FastMathFlags::afn);
+    Value logarithm = makeLog2(builder, lse);
     Value base2 =
         math::FmaOp::create(builder, loc, lse.getLhs(),
                             blocks.splat(factor, lse.getType()), logarithm);

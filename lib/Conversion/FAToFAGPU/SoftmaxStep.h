@@ -75,6 +75,10 @@ Value getBroadcastRows(Value block);
 /// by nothing else; null where there are none.
 Value findScores(Value hidden);
 
+/// Whether scores are products, perhaps times one number, and of no score
+/// function, whose scores may be -inf or of any size.
+bool arePlain(Value scores);
+
 /// The maximum of a row, or 0 where that is -inf; null where `reference` is
 /// not.
 Value findMaximum(arith::SelectOp reference);
@@ -93,6 +97,9 @@ Value makeBase2Factor(OpBuilder &builder, Location loc,
 /// Makes lse, and what a sink is compared with, of a maximum that `factor`
 /// takes to exponents of base 2.
 void takeLseToBase2(const SoftmaxStep &step, Value factor);
+
+/// The same of a maximum of scores, whose exponent to base 2 may be infinite.
+void takeLogarithmToBase2(const SoftmaxStep &step);
 
 /// Applies a rewrite to each loop over keys of a kernel that has a product. It
 /// returns why it does not apply, which a remark of the pass repeats; empty

@@ -41,12 +41,23 @@
 // CHECK-NOT: arith.mulf {{.*}} tensor<64x64xf32>
 // CHECK: fagpu.reduce max
 
-// Nothing to fold.
+// Scores of any size: the factor of a row whose maximum is large is 1, so that its differences are exact.
 // CHECK-LABEL: func.func @biased
-// CHECK: arith.constant dense<1.44269502> : tensor<64x64xf32>
+// CHECK-DAG: %[[LARGEST:.*]] = arith.constant dense<0x4C000000> : tensor<64xf32,
+// CHECK-DAG: %[[LOG2E:.*]] = arith.constant dense<1.44269502> : tensor<64xf32,
+// CHECK-DAG: %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<64xf32,
+// CHECK: iter_args(%{{.*}} = %{{.*}}, %[[M:.*]] = %{{.*}}, %{{.*}} = %{{.*}})
 // CHECK: %[[X:.*]] = arith.addf
 // CHECK: fagpu.reduce max %[[X]]
-// CHECK: math.fma %[[X]]
+// CHECK: %[[M1:.*]] = arith.maxnumf %[[M]]
+// CHECK: %[[REFERENCE:.*]] = arith.select
+// CHECK-NEXT: %[[SIZE:.*]] = math.absf %[[M1]]
+// CHECK-NEXT: %[[LARGE:.*]] = arith.cmpf ogt, %[[SIZE]], %[[LARGEST]]
+// CHECK-NEXT: %[[ROW_FACTOR:.*]] = arith.select %[[LARGE]], %[[ONE]], %[[LOG2E]]
+// CHECK-NEXT: arith.mulf %[[REFERENCE]], %[[ROW_FACTOR]]
+// CHECK-NEXT: %[[FACTOR:.*]] = fagpu.broadcast %[[ROW_FACTOR]]
+// CHECK: math.fma %[[X]], %[[FACTOR]], %
+// CHECK: arith.mulf %[[M]], %[[ROW_FACTOR]]
 
 // A factor below 0 would turn the maximum around.
 // CHECK-LABEL: func.func @any_sign

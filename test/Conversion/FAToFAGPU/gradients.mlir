@@ -21,7 +21,11 @@
 // CHECK: %[[SEEN:.*]] = arith.cmpf une, %[[LSE]]
 // CHECK: %[[IS_SEEN:.*]] = arith.andi %[[SEEN]], %[[IS_ROW]]
 // CHECK: %[[BASE2:.*]] = arith.mulf %[[LSE]], %[[LOG2E]]
-// CHECK: %[[REFERENCE:.*]] = arith.select %[[IS_SEEN]], %[[BASE2]], %[[INFINITE]]
+// An lse too large for a weight, or -inf, becomes inf; NaN stays.
+// CHECK: %[[SIZE:.*]] = math.absf %[[BASE2]]
+// CHECK: %[[SMALL:.*]] = arith.cmpf ule, %[[SIZE]]
+// CHECK: %[[IS_KNOWN:.*]] = arith.andi %[[SMALL]], %[[IS_ROW]]
+// CHECK: %[[REFERENCE:.*]] = arith.select %[[IS_KNOWN]], %[[BASE2]], %[[INFINITE]]
 // CHECK: %[[DELTA:.*]] = arith.select %[[IS_SEEN]], %[[SUM]]
 // CHECK: fagpu.store %[[DELTA]]
 // CHECK: fagpu.store %[[REFERENCE]]

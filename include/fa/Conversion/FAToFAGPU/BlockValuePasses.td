@@ -139,6 +139,9 @@ def FAGPUExponentsToBase2Pass
     without the factor, which lse is multiplied with. With `fa.default_scale` the
     factor is 1/sqrt(head dim) and not rounded before.
 
+    Scores of a function may be so large that the rounding of their maximum times
+    log2(e) overflows. A row whose maximum exceeds 2^25 has the factor 1.
+
     Before:
     ```mlir
     %x = arith.mulf %s, %scales fastmath<contract, reassoc> : !scores
