@@ -26,6 +26,8 @@ struct Row {
   StringRef chips[3] = {};
   Elements elements = Elements::Any;
   int64_t maxHeadDim = 0, fromKeys = 0;
+  /// Whether a row for more keys is for score functions.
+  bool hasScore = false;
   /// 0 for any number, known or not.
   int64_t mostQueries = 0;
   int64_t queryBlock = 0, keyBlock = 0;
@@ -53,6 +55,10 @@ struct Row {
   /// same chips, form, elements and head dim, where there is no score function
   /// and the mask bounds keys on one side at most.
   constexpr Row &from(int64_t keys) { return set(fromKeys, keys); }
+  /// The same where there is a score function, without functions such as tanh.
+  constexpr Row &fromWithScore(int64_t keys) {
+    return from(keys).set(hasScore, true);
+  }
 
   /// Queries that are known to be so many at most.
   constexpr Row &upToQueries(int64_t most) { return set(mostQueries, most); }
@@ -113,6 +119,10 @@ inline constexpr Row table[] = {
         .takingTurns(),
     Row("sm_90a").packed().headDim(64).block(128, 128).groups(2).overTiles()
         .takingTurns(),
+    // Scores take the registers of the first row. Fewer keys a step cost less
+    // than a third group gains, where few queries are left over.
+    Row("sm_90a").packed().headDim(64).fromWithScore(2048).block(192, 96)
+        .groups(3).overTiles().takingTurns(),
     Row("sm_90a").packed().headDim(128).block(128, 128).groups(2).overTiles()
         .takingTurns().copyingIfPlain(40),
     // Larger blocks leave no shared memory for the next queries. Where a tile

@@ -137,19 +137,19 @@ static int64_t leastQueries(const GPUTile &tile) {
 }
 
 /// The configuration with those that other rows have for more keys, in the
-/// order of the table. They are for the products' sake: a score function takes
-/// longer, and of a mask of several bounds or of run time a query may see few
-/// keys, however many there are.
+/// order of the table. Of a mask of several bounds or of run time a query may
+/// see few keys, however many there are. A function such as tanh takes longer
+/// than what blocks can save.
 static ConfigAttr addLonger(ConfigAttr config, const Row &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
-  if (problem.hasScore || problem.hidesAtRunTime ||
-      problem.regions.comparisons > 1)
+  if (problem.hidesAtRunTime || problem.regions.comparisons > 1 ||
+      problem.regions.hasFunctions)
     return config;
   ConfigAttr longer;
   for (const Row &other : llvm::reverse(gpu_configs::table)) {
-    if (!isLonger(other, row))
+    if (!isLonger(other, row) || other.hasScore != problem.hasScore)
       continue;
     GPUTile tile = getTile(other, problem);
     if (!fitsGPU(tile, target, problem))
