@@ -175,7 +175,8 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   int64_t beside = groups ? registersBesideGroups : registersBesideWarps;
   // What is read at each pair may make scores of any size, which have a factor
   // for each row. ptxas reads ahead beside it: four threads have a row.
-  if (!groups && problem.hasScore && problem.regions.pairLoads)
+  if (!groups && !tile.part.columns && problem.hasScore &&
+      problem.regions.pairLoads)
     beside += 4 * perThread(4);
   if (groups && tile.part.columns) {
     accumulators = countOfGroupColumns(tile, valueColumns, regions);
