@@ -86,10 +86,17 @@ static AttentionProblem getProblem(OpTy op, ValueRange tiles,
           regions};
 }
 
+/// The factors of weights that a score function gives, as dropout's.
+static int64_t countFactors(Region &score) {
+  return score.empty() ? 0
+                       : score.front().getTerminator()->getNumOperands() - 1;
+}
+
 AttentionProblem AttentionProblem::get(AttentionOp op) {
   AttentionProblem problem = getProblem(
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutput()},
       RegionWork::get(op));
+  problem.valuesOfFactors = countFactors(op.getScore());
   // Warps read gathered pages, whose memory a call allocates, and not yet
   // groups.
   if (op.getKeyPages() && op.getKey().getDefiningOp<memref::AllocOp>())
@@ -198,9 +205,7 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   problem.hasFloatGradient =
       op.getQueryGradient() &&
       getElementTypeOrSelf(op.getQueryGradient().getType()).isF32();
-  bool hasFactor = !op.getScore().empty() &&
-                   op.getScore().front().getTerminator()->getNumOperands() > 1;
-  problem.valuesOfFactors = hasFactor ? 1 : 0;
+  problem.valuesOfFactors = countFactors(op.getScore());
   problem.isDropoutAlone = hasOnlyDropout(op.getScore());
   addCaptures(problem, op);
   return problem;

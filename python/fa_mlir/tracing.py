@@ -144,8 +144,11 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
             examples.insert(0, torch.zeros((), dtype=torch.float32))
         examples += [torch.empty(tensor.shape, dtype=tensor.dtype) if tensor.numel() < 1 << 20 else
                      torch.empty((1,), dtype=tensor.dtype).expand(tensor.shape) for tensor in tensors]
-        return make_fx(scalars, tracing_mode="symbolic", decomposition_table=decompositions,
-                       _allow_non_fake_inputs=True)(*examples)
+        graph = make_fx(scalars, tracing_mode="symbolic", decomposition_table=decompositions,
+                        _allow_non_fake_inputs=True)(*examples)
+    # Decompositions make what nobody reads, such as a buffer of logsigmoid on CUDA.
+    graph.graph.eliminate_dead_code()
+    return graph
 
 
 def _depends_on_sizes(graph: torch.fx.GraphModule) -> bool:

@@ -82,6 +82,15 @@ def make_scores():
     yield "where", lambda s, b, h, q, k: torch.where((q - k).abs() % 3 == 0, s * 2, s - 0.25), []
     yield "inf", lambda s, b, h, q, k: torch.where(q >= k, s, -float("inf")), []
     yield "activations", lambda s, b, h, q, k: torch.nn.functional.silu(s) + torch.nn.functional.softplus(s), []
+    # On CUDA its decomposition makes an empty buffer beside, which nobody reads.
+    yield "logsigmoid", lambda s, b, h, q, k: torch.nn.functional.logsigmoid(s), []
+
+    def with_unread(s, b, h, q, k):
+        s.new_zeros((0,))
+        return s * 2
+    # torch maps it over all pairs.
+    with_unread.plain = lambda s, b, h, q, k: s * 2
+    yield "a value that nobody reads", with_unread, []
     ids = torch.randint(0, 3, (BATCH, KEYS))
     yield "checkerboard", lambda s, b, h, q, k: torch.where(ids[b, q] == ids[b, k], s, s * 0.5 - 1), []
     weights = leaf(3)
