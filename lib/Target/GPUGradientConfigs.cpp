@@ -38,6 +38,9 @@ static constexpr int64_t leastOnce = 48, scoredOnce = 64;
 /// rows.
 static constexpr int64_t registersBeside = 28;
 
+/// The least of that, where blocks of all values are counted.
+static constexpr int64_t registersAtOnce = 4, manyAtOnce = 6;
+
 static const GroupsRow &getRow(const AttentionProblem &problem) {
   int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
   for (const GroupsRow &row : table)
@@ -126,12 +129,23 @@ static GPUNeeds getNeeds(const GPUPart &part, int64_t columns, int64_t sums,
   int64_t beside = std::max(problem.getValuesBeside(), problem.valuesOfScore);
   if (isAsUnscored(problem))
     beside -= problem.valuesOfFactors;
+  // Nothing is smaller than blocks of these columns: they may spill a little.
+  bool isSmallest = problem.valuesOfScore > 0 && columns == depthOfProduct;
+  int64_t registers =
+      columns * ((problem.gradientReadsScore ? 3 : 2) + beside) / 2 +
+      columns * problem.registersOfColumns / 4 +
+      (isSmallest ? registersAtOnce : registersBeside);
+  // fagpu-check counts whole blocks. Of many values, kernels of several passes
+  // hold one more.
+  if (problem.valuesAtOnce && !isAsUnscored(problem)) {
+    int64_t atOnce = problem.valuesAtOnce;
+    if (!isOnePass && atOnce >= manyAtOnce && columns > depthOfProduct)
+      ++atOnce;
+    registers = std::max(registers, columns * atOnce / 2 + registersAtOnce);
+  }
   return {(rows * elements + stages) * bytes +
               2 * part.stages * columns * numberBytes + barrierBytes,
-          columns * ((problem.gradientReadsScore ? 3 : 2) + beside) / 2 +
-              columns * problem.registersOfColumns / 4 + sums / 2 +
-              registersBeside,
-          0};
+          registers + sums / 2, 0};
 }
 
 static bool fits(const GPUNeeds &needs, const GPULimits &limits) {
@@ -281,7 +295,7 @@ static int64_t leaveRegisters(int64_t columns, int64_t sums,
                               const GPUPart &part, const GPUTarget &target,
                               const AttentionProblem &problem) {
   bool isMeasured = problem.getValuesBeside() == 0 &&
-                    problem.valuesOfScore == 0 &&
+                    problem.valuesOfScore == 0 && problem.valuesAtOnce == 0 &&
                     problem.registersOfColumns == 0;
   while (!isMeasured && columns > depthOfProduct &&
          !fits(getNeeds(part, columns, sums, /*isOnePass=*/false, problem),

@@ -32,6 +32,9 @@ static constexpr RowsByColumns smallestOfFloats = {32, 32};
 /// beside sums and scores. Where operands come by parts these are counted.
 static constexpr int64_t registersBeside = 48, registersBesideParts = 16;
 
+/// The least of that, where blocks of all values are counted.
+static constexpr int64_t registersAtOnce = 16;
+
 static constexpr int64_t mostHeadDims = 256;
 
 static int64_t getHeadDim(const AttentionProblem &problem) {
@@ -158,11 +161,17 @@ static GPUNeeds getNeeds(const GPUPart &part, const Kernel &kernel,
     if (part.columnGroups > 1)
       shared *= 2;
   }
-  numbers += block.rows *
-             static_cast<int64_t>(llvm::alignTo(kernel.sums, depthOfProduct));
+  // fagpu-check counts whole blocks of the values of a score's gradient.
+  int64_t atOnce = block.rows * block.columns * problem.valuesAtOnce;
+  int64_t sums = block.rows * static_cast<int64_t>(
+                                  llvm::alignTo(kernel.sums, depthOfProduct));
+  int64_t registers = std::max(
+      numbers / kernel.getThreads() + registersBeside,
+      problem.valuesAtOnce ? atOnce / kernel.getThreads() + registersAtOnce
+                           : 0);
   return {(block.rows + part.stages * block.columns) * elements * bytes +
               shared,
-          numbers / kernel.getThreads() + registersBeside, 0};
+          registers + sums / kernel.getThreads(), 0};
 }
 
 static bool fits(const GPUNeeds &needs, const GPULimits &limits) {

@@ -165,6 +165,7 @@ static void addCaptures(AttentionProblem &problem, AttentionGradientOp op) {
   // the gradient of the score.
   int64_t kept =
       RegionWork::getOfScoreGradient(op.getScoreGradient()).pairsBeside + 2;
+  problem.valuesAtOnce = kept;
   int64_t beside = kept - (problem.gradientReadsScore ? 3 : 2);
   if (added > 0)
     added = std::max(added, beside);
@@ -208,6 +209,10 @@ AttentionProblem AttentionProblem::get(AttentionGradientOp op) {
   problem.valuesOfFactors = countFactors(op.getScore());
   problem.isDropoutAlone = hasOnlyDropout(op.getScore());
   addCaptures(problem, op);
+  // What the score holds, beside what its gradient reads later.
+  if (problem.valuesAtOnce)
+    problem.valuesAtOnce =
+        std::max(problem.valuesAtOnce, score.pairsBeside + 2);
   return problem;
 }
 

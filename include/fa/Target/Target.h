@@ -152,6 +152,9 @@ struct AttentionProblem {
   /// How many numbers of each pair the mask of a gradient loads; how many
   /// factors of weights are kept until the gradient of the weight is there.
   int64_t valuesOfMask = 0, valuesOfFactors = 0;
+  /// Values of each pair that are live at a time while the gradient of a score
+  /// is computed, with the weight; 0 without a score function.
+  int64_t valuesAtOnce = 0;
   /// Whether the score function is dropout alone, of whose factors a bit of
   /// each pair is kept.
   bool isDropoutAlone = false;
