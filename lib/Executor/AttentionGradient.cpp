@@ -238,8 +238,9 @@ static LogicalResult runQueryHead(WholeGradientRun &run, int64_t batch,
         position->query < position->queryLength && !position->isBroken;
     if (isValid)
       inputs.lse = getRowNumber(operands, lse, batch, head, i).real;
-    // A row that sees no key has weights of 0, and so has one of lse +inf.
-    if (isValid && !std::isinf(inputs.lse)) {
+    // A row that sees no key has weights of 0, and so has one of which an lse
+    // has no digits for them.
+    if (isValid && !(std::abs(inputs.lse) > largestKnownLse)) {
       operands.query.read(batch, i, head, query.data());
       run.outputGradient.read(batch, i, head, outputGradient.data());
       inputs.delta = getDelta(run, batch, head, i, outputGradient);

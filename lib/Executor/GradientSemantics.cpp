@@ -303,7 +303,8 @@ static LogicalResult compilePrepare(PrepareGradientOp op,
                        : -infinity;
       bool isEmpty = log == -infinity;
       getRowNumber(deltas, 0, 0, row).real = isEmpty ? 0 : getDelta(row);
-      getRowNumber(references, 0, 0, row).real = isEmpty ? infinity : log;
+      getRowNumber(references, 0, 0, row).real =
+          std::abs(log) > largestKnownLse ? infinity : log;
     }
     return success();
   });

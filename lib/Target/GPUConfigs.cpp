@@ -138,14 +138,15 @@ static int64_t leastQueries(const GPUTile &tile) {
 
 /// The configuration with those that other rows have for more keys, in the
 /// order of the table. Of a mask of several bounds or of run time a query may
-/// see few keys, however many there are. A function such as tanh, and
-/// dropout, take longer than what blocks can save.
+/// see few keys, however many there are. A function such as tanh, a
+/// remainder and dropout take longer than what blocks can save.
 static ConfigAttr addLonger(ConfigAttr config, const Row &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
   if (problem.hidesAtRunTime || problem.regions.comparisons > 1 ||
-      problem.regions.hasFunctions || problem.valuesOfFactors != 0)
+      problem.regions.hasFunctions || problem.regions.quartersOnTheWay > 1 ||
+      problem.valuesOfFactors != 0)
     return config;
   ConfigAttr longer;
   for (const Row &other : llvm::reverse(gpu_configs::table)) {

@@ -243,12 +243,12 @@ static int64_t getQuarters(Operation *op) {
   if (isApproximate(op))
     return 0;
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
-          arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemSIOp,
-          arith::RemUIOp>(op))
+          arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemFOp,
+          arith::RemSIOp, arith::RemUIOp>(op))
     return 2;
-  bool isExpanded = isa<math::MathDialect>(op->getDialect()) ||
-                    isa<arith::DivFOp, arith::RemFOp, arith::SIToFPOp,
-                        arith::UIToFPOp, fa::DropoutOp>(op);
+  bool isExpanded =
+      isa<math::MathDialect>(op->getDialect()) ||
+      isa<arith::DivFOp, arith::SIToFPOp, arith::UIToFPOp, fa::DropoutOp>(op);
   return isExpanded ? 1 : 0;
 }
 

@@ -66,7 +66,7 @@ struct RegionWork {
   std::optional<UnalignedCapture> unaligned;
   /// How much of what they compute at pairs is on its way at a time, in
   /// quarters of all pairs: 1 for math functions, dropout and conversions, 2
-  /// for divisions of integers, which are many instructions each.
+  /// for remainders and divisions of integers, many instructions each.
   int64_t quartersOnTheWay = 0;
   /// Values of all pairs that are live at a time beside the one that becomes
   /// the result. What indices alone make is made where it is used.

@@ -20,9 +20,10 @@ using namespace mlir::fa;
 
 static constexpr StringLiteral passName = "fagpu-exponents-to-base2";
 
-/// The maximum of a row up to this is rounded in base 2 by less than 4: weights
-/// of keys that share it stay within the range of f16.
-static constexpr double largestExactScore = 0x1p25;
+/// The maximum of a row up to this is rounded in base 2 by at most 8: weights
+/// of keys that share it stay within the range of f16. Beyond, scores are 16
+/// apart, so that other keys weigh nothing to either base.
+static constexpr double largestRoundedScore = 0x1p27;
 
 /// Whether a row may have scores so large that the rounding of its maximum in
 /// base 2 overflows powers of 2. Products of queries and keys alone are taken
@@ -32,9 +33,10 @@ static bool mayBeLarge(const SoftmaxStep &step) {
     return false;
   double size = getRealRange(step.scores).getSize();
   // A soft cap that is not known bounds scores that are smaller without it.
-  if (auto scaled = matchScaled(step.scores))
+  auto scaled = matchScaled(step.scores);
+  if (scaled && isa<Value>(scaled->factor))
     size = std::min(size, getRealRange(scaled->rest).getSize());
-  return !(size <= largestExactScore);
+  return !(size <= largestRoundedScore);
 }
 
 /// The factor of each row: 1 where the maximum is large, so that differences to
@@ -43,7 +45,7 @@ static Value chooseRowFactor(Blocks &blocks, Value maximum, Value factor) {
   Value size = math::AbsFOp::create(blocks.builder, blocks.loc, maximum);
   Value isLarge = arith::CmpFOp::create(
       blocks.builder, blocks.loc, arith::CmpFPredicate::OGT, size,
-      blocks.constant(largestExactScore, size.getType()));
+      blocks.constant(largestRoundedScore, size.getType()));
   return blocks.select(isLarge, blocks.constant(1.0f, size.getType()), factor);
 }
 
@@ -61,9 +63,11 @@ static std::string takeToBase2(KeyRangesOp ranges) {
     remark::passed(loc, options) << "a factor of all scores joins log2(e)";
   else if (matchScaled(step->scores))
     remark::missed(loc, options)
-        << "a factor of all scores takes a product for each: it may be "
-           "negative, is one of a key block, or is multiplied in order, or "
-           "scores may be large";
+        << (isLarge ? "a factor of all scores takes a product for each: they "
+                      "may be of any size"
+                    : "a factor of all scores takes a product for each: it may "
+                      "be negative, is one of a key block, or is multiplied in "
+                      "order");
   OpBuilder builder(ranges);
   Value factor = makeBase2Factor(builder, loc, scaled);
   if (scaled)

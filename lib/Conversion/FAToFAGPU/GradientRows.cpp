@@ -369,13 +369,11 @@ LogicalResult GradientRows::run() {
   constexpr float log2e = 1.44269504f;
   Value reference = arith::MulFOp::create(builder, loc, *lse,
                                           blocks.constant(log2e, rowType));
-  // An lse beyond is rounded by more than weights can be: they are 0. NaN
-  // stays.
-  constexpr float largest = 0x1p26f;
+  // NaN stays.
   Value isKnown =
       arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ULE,
-                            math::AbsFOp::create(builder, loc, reference),
-                            blocks.constant(largest, rowType));
+                            math::AbsFOp::create(builder, loc, *lse),
+                            blocks.constant(largestKnownLse, rowType));
   isKnown = arith::AndIOp::create(builder, loc, isKnown, isRow);
   reference =
       blocks.select(isKnown, reference, blocks.constant(infinity, rowType));

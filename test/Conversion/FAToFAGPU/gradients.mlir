@@ -22,7 +22,7 @@
 // CHECK: %[[IS_SEEN:.*]] = arith.andi %[[SEEN]], %[[IS_ROW]]
 // CHECK: %[[BASE2:.*]] = arith.mulf %[[LSE]], %[[LOG2E]]
 // An lse too large for a weight, or -inf, becomes inf; NaN stays.
-// CHECK: %[[SIZE:.*]] = math.absf %[[BASE2]]
+// CHECK: %[[SIZE:.*]] = math.absf %[[LSE]]
 // CHECK: %[[SMALL:.*]] = arith.cmpf ule, %[[SIZE]]
 // CHECK: %[[IS_KNOWN:.*]] = arith.andi %[[SMALL]], %[[IS_ROW]]
 // CHECK: %[[REFERENCE:.*]] = arith.select %[[IS_KNOWN]], %[[BASE2]], %[[INFINITE]]

@@ -140,7 +140,8 @@ def FAGPUExponentsToBase2Pass
     factor is 1/sqrt(head dim) and not rounded before.
 
     Scores of a function may be so large that the rounding of their maximum times
-    log2(e) overflows. A row whose maximum exceeds 2^25 has the factor 1.
+    log2(e) overflows. A row whose maximum has a size above 2^27 has the factor 1
+    for log2(e): scores are 16 apart there. A factor of all scores stays then.
 
     Before:
     ```mlir

@@ -367,7 +367,13 @@ static SmallVector<Value> decompose(OpBuilder &builder, PrepareGradientOp op) {
                                     loadNumbers(op.getLseGradient(), 0.0f));
   }
   delta = block.select(isEmpty, block.splatLike(0.0f, lse), delta);
-  Value reference = block.select(isEmpty, block.splatLike(infinity, lse), lse);
+  // NaN stays.
+  Value isTooLarge =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT,
+                            math::AbsFOp::create(builder, loc, lse),
+                            block.splatLike(largestKnownLse, lse));
+  Value reference =
+      block.select(isTooLarge, block.splatLike(infinity, lse), lse);
   block.store(delta, deltaPlace);
   block.store(reference, referencePlace);
   if (op.getQuerySums()) {

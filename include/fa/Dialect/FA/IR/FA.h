@@ -35,6 +35,10 @@ enum class DimKind : int64_t {
 /// The largest head dim that `fa.attention` takes.
 constexpr int64_t maxHeadDim = 512;
 
+/// The largest size of an lse of which f32 has digits for weights. Rows beyond,
+/// as those with nothing but an additive mask, have weights of 0 in gradients.
+constexpr float largestKnownLse = 0x1p25f;
+
 /// A region that is evaluated for pairs of a query and a key. Its arguments are
 /// `numElements` elements (a score, or one of each operand), then batch, head,
 /// query, key, then the captures. A sink is evaluated for queries: it has no
