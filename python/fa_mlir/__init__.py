@@ -29,7 +29,7 @@ from .errors import ArgumentError, CompilationError, Error, OutOfMemoryError, Un
 from .explain import Explanation, explain
 from .jit import Jitted, jit
 from .operator import after_import as _after_import
-from .sdpa import override_sdpa, sdpa
+from .sdpa import override_counts, override_sdpa, sdpa
 
 if TYPE_CHECKING:
     from . import compat, diffusers, flash_attn, flash_attn_interface, hf, jax, vllm, xformers
@@ -47,7 +47,7 @@ __all__ = [
     "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation", "FlexPass",
     "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "SequenceError", "UnsupportedError",
     "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "diffusers", "explain", "flash_attn",
-    "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_sdpa",
+    "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_counts", "override_sdpa",
     "register_flash_attention_impl", "sdpa", "sequence_errors", "stats", "vllm", "xformers"]
 
 # Modules by what they give, imported when it is first asked for: importing all takes

@@ -180,8 +180,8 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
         raise refuse("key", f"has {heads} heads, expected a divisor of the query's {query_heads}")
     for name, array in ("query", query), ("key", key), ("value", value):
         if kind.strides(array)[3] != 1 and array.shape[3] != 1:
-            raise refuse(name, f"has stride {kind.strides(array)[3]} in the head dim, expected 1: call "
-                         ".contiguous()")
+            raise refuse(name, f"has stride {kind.strides(array)[3]} in the head dim, expected 1: pass a "
+                         "contiguous copy")
 
 
 def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, key_lengths: Any, kind: Any) -> tuple:

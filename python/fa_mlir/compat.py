@@ -26,7 +26,7 @@ What differs:
 - Lengths, batch, heads, strides, windows, caps and scales never compile anything anew.
 - What has no form raises UnsupportedError (a NotImplementedError) with `argument`,
   `value`, `legal` and `nearest`; overrides do as on_unsupported says, and count it
-  (fa_mlir.sdpa.override_counts).
+  (fa_mlir.override_counts).
 """
 
 from __future__ import annotations

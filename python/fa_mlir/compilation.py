@@ -310,7 +310,8 @@ def _read_source(source: Any) -> bytes:
     """Text or bytecode of a string, bytes, a path, or a module of another package's
     MLIR, which is printed in generic form."""
     if isinstance(source, str):
-        return source.encode()
+        # No text ends like this.
+        return Path(source).read_bytes() if source.endswith((".mlir", ".mlirbc")) else source.encode()
     if isinstance(source, (bytes, bytearray, memoryview)):
         return bytes(source)
     if isinstance(source, os.PathLike):

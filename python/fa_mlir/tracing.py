@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import inspect
 import linecache
 import math
 import os
@@ -38,6 +39,7 @@ from .problem import Traced
 from .regions import ELEMENTS, Body, Refused, Table, Scalar, evaluate, unsupported
 
 aten = torch.ops.aten
+_BUFFERS = {aten.new_zeros.default, aten.new_empty.default}
 _ARGUMENTS = {"score": "sbhij", "mask": "bhij"}
 _MOST_KEPT = 1024
 # Of one function, for values that decide.
@@ -146,8 +148,11 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
                      torch.empty((1,), dtype=tensor.dtype).expand(tensor.shape) for tensor in tensors]
         graph = make_fx(scalars, tracing_mode="symbolic", decomposition_table=decompositions,
                         _allow_non_fake_inputs=True)(*examples)
-    # Decompositions make what nobody reads, such as a buffer of logsigmoid on CUDA.
-    graph.graph.eliminate_dead_code()
+    # Decompositions make buffers that nobody reads, as that of logsigmoid on CUDA. What Python read (.item(), int)
+    # has no reader in the graph either, and stays to be refused.
+    for node in reversed(graph.graph.nodes):
+        if node.target in _BUFFERS and not node.users:
+            graph.graph.erase_node(node)
     return graph
 
 
@@ -249,6 +254,31 @@ def _get_code(function: Any) -> Any:
     return getattr(function, "__code__", None)
 
 
+_READ = ("a value of a pair that Python reads (if, and, or, not, a chain of comparisons, min, max, math, int, .item(), an index "
+         "of a list or of a numpy array): write & | ~, torch.where, torch.minimum and others of torch, and index a torch tensor")
+
+
+def _takes_arguments(name: str, function: Callable) -> bool:
+    try:
+        inspect.signature(function).bind(*_ARGUMENTS[name])
+    except TypeError:
+        return False
+    except ValueError:  # it has no signature
+        pass
+    return True
+
+
+def _describe_error(name: str, function: Callable, error: Exception) -> str:
+    """What a trace stopped at, in the words of who wrote the function. What torch says takes pages."""
+    if isinstance(error, TypeError) and not _takes_arguments(name, function):
+        taken = ("the score, " if name == "score" else "") + "batch, head, query and key"
+        return f"other arguments than {taken}, in this order"
+    text = str(error).strip()
+    if "data-dependent" in text:
+        return _READ
+    return f"what cannot be traced ({type(error).__name__}: {text.splitlines()[0] if text else 'no message'})"
+
+
 def _write(name: str, function: Callable, leaves: list) -> _Template:
     """Traces a function, and writes its clause."""
     try:
@@ -256,9 +286,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
     except UnsupportedError:
         raise
     except Exception as error:
-        # What torch says takes pages.
-        reason = f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"
-        raise unsupported(name, f"what cannot be traced ({reason})", _describe_failure(error, function)) from error
+        raise unsupported(name, _describe_error(name, function, error), _describe_failure(error, function)) from error
     lifted = _lift(name, function, leaves, graph)
     numbers_by_place = {i: place for place, places in lifted.items() for i in places}
     body = Body()
@@ -341,7 +369,8 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
                 named = dict(lift(tuple(sorted(node.kwargs.items()))))
                 values[node] = evaluate(body, _Node(node, arguments, named), values)
         except Refused as refused:
-            raise unsupported(name, str(refused), _describe_line(node, function)) from None
+            what = _READ if node.target is aten._local_scalar_dense.default else str(refused)
+            raise unsupported(name, what, _describe_line(node, function)) from None
     if isinstance(result, (tuple, list)) or result is None:
         raise unsupported(name, f"a result of {type(result).__name__}", _describe_line(node, function))
     result = values[result] if isinstance(result, torch.fx.Node) else result

@@ -215,7 +215,8 @@ class Refusals(unittest.TestCase):
                             fa_mlir.compile, text(), entry="other")
         self.assertEqual(error.kind, "compilation failed")
         self.refuse(TypeError, "the source is a int, expected text", fa_mlir.compile, 3)
-        self.refuse(FileNotFoundError, "nowhere", fa_mlir.compile, Path("nowhere.mlir"))
+        for path in Path("nowhere.mlir"), "nowhere.mlir":
+            self.refuse(FileNotFoundError, "nowhere", fa_mlir.compile, path)
         self.refuse(ValueError, "the target is 'tpu', expected one of cpu, cuda", fa_mlir.compile, "", target="tpu")
         self.refuse(ValueError, "chip='sm_80' is for target='cuda'", fa_mlir.compile, "", chip="sm_80")
         self.refuse(ValueError, "images are 'elf', expected one of auto", fa_mlir.compile, text(), target="cuda",

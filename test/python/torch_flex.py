@@ -337,6 +337,14 @@ class Traces(unittest.TestCase):
             self.assertEqual(raised.exception.argument, name)
             self.assertIn(what, str(raised.exception))
             self.assertIn(os.path.basename(__file__), str(raised.exception))
+        row = [1.0] * 24
+        for function, what in ((lambda s, h, q, k: s, "other arguments than the score, batch, head, query and key"),
+                               (lambda s, b, h, q, k: s * (q >= k and k > 3), "& | ~, torch.where"),
+                               (lambda s, b, h, q, k: s * row[k], "index a torch tensor"),
+                               (lambda s, b, h, q, k: s * int(q), "int, .item()"),
+                               (lambda s, b, h, q, k: s * missing, "NameError")):
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, what):
+                fa_mlir.flex_attention(*self.inputs, score_mod=function)
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "enable_gqa"):
             fa_mlir.flex_attention(self.inputs[0], self.inputs[1][:, :1], self.inputs[2][:, :1])
 
