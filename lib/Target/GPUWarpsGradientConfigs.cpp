@@ -33,7 +33,7 @@ static constexpr RowsByColumns smallestOfFloats = {32, 32};
 static constexpr int64_t registersBeside = 48, registersBesideParts = 16;
 
 /// The least of that, where blocks of all values are counted.
-static constexpr int64_t registersAtOnce = 16;
+static constexpr int64_t registersAtOnce = 16, registersAtOnceOfFloats = 4;
 
 static constexpr int64_t mostHeadDims = 256;
 
@@ -131,10 +131,17 @@ static GPUNeeds getNeedsOfFloats(const GPUPart &part, const Kernel &kernel,
       perThread((kept + scores) * block.columns) + perThread(ofOperand) / 2,
       perThread(kept * block.columns) +
           perThread(termsOfFloat * block.columns) / 2 + perThread(product));
+  int64_t registers =
+      numbers + (part.columns ? registersBesideParts : registersBeside);
+  // fagpu-check counts whole blocks of the values of a score's gradient, and
+  // where operands come by parts those of a term.
+  if (problem.valuesAtOnce) {
+    int64_t atOnce = problem.valuesAtOnce + (part.columns ? 1 : 0);
+    registers = std::max(registers, perThread(atOnce * block.columns) +
+                                        registersAtOnceOfFloats);
+  }
   return {elements * termsOfFloat * 2,
-          perThread(llvm::alignTo(kernel.sums, depthOfProduct)) + numbers +
-              (part.columns ? registersBesideParts : registersBeside),
-          0};
+          perThread(llvm::alignTo(kernel.sums, depthOfProduct)) + registers, 0};
 }
 
 /// What a kernel takes. That of one pass brings gradients of scores to all

@@ -336,7 +336,7 @@ def _function(name: str) -> Rule:
 
 
 for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "atan", "erf",
-              "sqrt", "rsqrt", "sinh", "cosh", "asin", "acos"):
+              "sqrt", "rsqrt", "sinh", "cosh", "asin", "acos", "asinh", "acosh", "atanh"):
     _OPERATIONS[getattr(aten, _name).default] = _function("math." + _name)
 
 

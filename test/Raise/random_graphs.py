@@ -47,7 +47,7 @@ class Graph:
         self.rng = random.Random(f"{seed} {number}")
         self.number, self.lines, self.count = number, [], 0
         self.broken = self.rng.choice(BREAKS) if broken else None
-        self.divides, self.has_bias = True, False
+        self.divides, self.has_bias, self.is_low = True, False, False
         self.sizes = dict(SIZES)
         self.arguments, self.results = [], []
         self.build()
@@ -202,6 +202,7 @@ class Graph:
         if self.base2 and spelling == "added":
             spelling = "added -inf"
         low = {"-inf": LOWEST["f32"], "added -inf": LOWEST["f32"], "-1e30": "-1.000000e+30"}.get(spelling, "-1.000000e+09")
+        self.is_low = low != LOWEST["f32"]
         if spelling.startswith("added"):
             values = [self.constant("0.000000e+00"), self.constant(low)]
             bias = self.elementwise([mask], mask[1], f"%r = arith.select %i0, {values[0]}, {values[1]} : f32")
@@ -301,7 +302,9 @@ class Graph:
         p = self.exponential(shifted)
         if self.hides:
             return self.hidden(p, shift)
-        if broken == "power of the softmax" or broken is None and not self.base2 and self.chance(0.1):
+        # Without a maximum, the sum of a row that low scores hide is 0, whose logarithm is infinite.
+        if broken == "power of the softmax" or broken is None and not self.base2 and self.chance(0.1) and \
+                (shift or not self.is_low):
             return self.by_logarithm(shifted, p, shift)
         if broken == "no exponential":
             p = self.elementwise([shifted], shifted[1], "%r = math.absf %i0 : f32")

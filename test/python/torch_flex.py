@@ -82,6 +82,10 @@ def make_scores():
     yield "where", lambda s, b, h, q, k: torch.where((q - k).abs() % 3 == 0, s * 2, s - 0.25), []
     yield "inf", lambda s, b, h, q, k: torch.where(q >= k, s, -float("inf")), []
     yield "activations", lambda s, b, h, q, k: torch.nn.functional.silu(s) + torch.nn.functional.softplus(s), []
+    yield "inverse hyperbolic", lambda s, b, h, q, k: (torch.asinh(s) + torch.acosh(1.5 + s * s)
+                                                       + torch.atanh(0.9 * torch.tanh(s))), []
+    yield "clamp and cube", lambda s, b, h, q, k: s.clamp(-1, 1) * s + 0.1 * s ** 3, []
+    yield "hardswish", lambda s, b, h, q, k: torch.nn.functional.hardswish(s), []
     # On CUDA its decomposition makes an empty buffer beside, which nobody reads.
     yield "logsigmoid", lambda s, b, h, q, k: torch.nn.functional.logsigmoid(s), []
 

@@ -109,7 +109,8 @@ func.func @queries(%q: !q, %k: !k, %v: !k, %do: !q, %lse: !row, %delta: !row, %d
 // CHECK:      %[[PRODUCT:.+]] = arith.mulf %{{.+}}, %{{.+}} : tensor<8x16xf32>
 // CHECK:      %[[SUM:.+]] = linalg.reduce { arith.addf } ins(%[[PRODUCT]] : tensor<8x16xf32>)
 // CHECK:      %[[DELTA:.+]] = arith.select %[[EMPTY]], %{{.+}}, %[[SUM]]
-// CHECK:      %[[REFERENCE:.+]] = arith.select %[[EMPTY]],
+// CHECK: %[[LARGE:.+]] = arith.cmpf ogt,
+// CHECK: %[[REFERENCE:.+]] = arith.select %[[LARGE]],
 // CHECK:      bufferization.materialize_in_destination %[[DELTA]] in
 // CHECK:      bufferization.materialize_in_destination %[[REFERENCE]] in
 // CHECK:      linalg.fill ins(%{{.*}} : f32) outs(%{{.*}} : memref<4x16xf32>)

@@ -263,6 +263,41 @@ func.func @softcap_64(%q: !softcap_64, %o: !softcap_64, %cap: f32) -> !softcap_6
   return %r : !softcap_64
 }
 
+!scores_64 = tensor<2x?x8x64xbf16>
+
+// Three groups from 2,048 keys on, where a score function leaves them no 128 keys. By warps what is read at each pair
+// leaves registers for the factor of a row.
+// SM80-LABEL: func.func @scores_64(
+// SM80: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warps>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps<tile_order = longest_first>>>
+// SM90A-LABEL: func.func @scores_64(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>>, stages = 2>,
+// SM90A-SAME: longer = #fa.config<query_block = 192, key_block = 96, target = #fa.gpu<warp_groups<groups = 3, overlap = tiles<turns>>, stages = 2>, from_keys = 2048>>
+// Elements of a bias that no bulk copy takes leave no registers for it.
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>}
+func.func @scores_64(%q: !scores_64, %o: !scores_64, %slopes: tensor<8xf32>, %t: tensor<2x8x?x?xbf16>) -> (!scores_64, !scores_64) {
+  %a = fa.attention ins(%q, %q, %q : !scores_64, !scores_64, !scores_64) outs(%o : !scores_64) score alibi(%slopes : tensor<8xf32>)
+  %b = fa.attention ins(%q, %q, %q : !scores_64, !scores_64, !scores_64) outs(%o : !scores_64)
+      score bias(%t : tensor<2x8x?x?xbf16>) mask causal
+  return %a, %b : !scores_64, !scores_64
+}
+
+// Not for remainders, nor for dropout.
+// SM90A-LABEL: func.func @others_64(
+// SM90A-NOT: longer
+// SM90A: return
+func.func @others_64(%q: !scores_64, %o: !scores_64, %p: f32, %seed: tensor<i64>) -> (!scores_64, !scores_64) {
+  %a = fa.attention ins(%q, %q, %q : !scores_64, !scores_64, !scores_64) outs(%o : !scores_64)
+      score (%s, %b, %h, %i, %j) {
+        %period = arith.constant 3.3 : f32
+        %x = arith.remf %s, %period : f32
+        fa.yield %x : f32
+      }
+  %b = fa.attention ins(%q, %q, %q : !scores_64, !scores_64, !scores_64) outs(%o : !scores_64)
+      dropout(%p, %seed, %seed : f32, tensor<i64>, tensor<i64>)
+  return %a, %b : !scores_64, !scores_64
+}
+
 !silu_128 = tensor<2x?x8x128xbf16>
 
 // A score is live beside what it is divided by; indices alone are made where

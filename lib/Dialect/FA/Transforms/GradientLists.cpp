@@ -165,11 +165,9 @@ Value GradientTiler::listSequence(const BlockList &list, Value sequence,
   SequenceOrder::Place place =
       getOrder(list).find(rewriter, sequence, firstNumber ? own : Value());
   // Sequences that share rows, which is an error, may have more than the list
-  // holds, and more than 32 bits do.
-  Value before = make<arith::MaxSIOp>(asIndex(rewriter, loc, place.before),
-                                      views.index(0)),
-        all = make<arith::MaxSIOp>(asIndex(rewriter, loc, place.all),
-                                   views.index(0));
+  // holds.
+  Value before = asIndex(rewriter, loc, place.before),
+        all = asIndex(rewriter, loc, place.all);
   Value listed = make<arith::MinSIOp>(all, list.slots);
   Value end = make<arith::MinSIOp>(make<arith::AddIOp>(before, own), listed);
   Value mine = make<arith::SubIOp>(end, make<arith::MinSIOp>(before, end));

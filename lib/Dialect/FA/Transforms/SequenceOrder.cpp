@@ -225,6 +225,11 @@ SequenceOrder::Place SequenceOrder::findByGroups(OpBuilder &builder,
 
 SequenceOrder::Place SequenceOrder::find(OpBuilder &builder, Value sequence,
                                          Value length) const {
-  return sums.groups ? findByGroups(builder, sequence, length)
-                     : findAmongAll(builder, sequence, length);
+  Place place = sums.groups ? findByGroups(builder, sequence, length)
+                            : findAmongAll(builder, sequence, length);
+  // Sequences that share rows, which is an error, may have more items than 32
+  // bits hold. None is listed ahead of the list.
+  Value none = word(builder, loc, 0);
+  return {make<arith::MaxSIOp>(builder, loc, place.before, none),
+          make<arith::MaxSIOp>(builder, loc, place.all, none)};
 }

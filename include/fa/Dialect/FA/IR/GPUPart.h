@@ -23,13 +23,15 @@ struct GPUPart {
   int64_t stages = 1;
   bool blockTable = false;
 
+  // Of either form.
+  TileOrder tileOrder = TileOrder::in_order;
+
   // Of the form `warps`.
   int64_t columnGroups = 1;
 
   // Of the form `warp_groups`.
   int64_t groups = 1;
   Overlap overlap = Overlap::none;
-  TileOrder tileOrder = TileOrder::in_order;
   int64_t cluster = 1;
   Captures captures = Captures::elements;
   int64_t copyingRegisters = 0;

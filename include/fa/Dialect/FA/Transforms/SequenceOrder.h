@@ -30,7 +30,7 @@ public:
     Value length, items;
   };
   using Look = std::function<Sequence(OpBuilder &, Value sequence)>;
-  /// Items ahead of a sequence's, and of all sequences, as i32.
+  /// Items ahead of a sequence's, and of all sequences, as i32 and at least 0.
   struct Place {
     Value before, all;
   };
