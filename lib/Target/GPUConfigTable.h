@@ -26,7 +26,7 @@ struct Row {
   StringRef chips[3] = {};
   Elements elements = Elements::Any;
   int64_t maxHeadDim = 0, fromKeys = 0;
-  /// Whether a row for more keys is for score functions.
+  /// Whether a row for more keys is for score functions alone.
   bool hasScore = false;
   /// 0 for any number, known or not.
   int64_t mostQueries = 0;
@@ -119,8 +119,9 @@ inline constexpr Row table[] = {
         .takingTurns(),
     Row("sm_90a").packed().headDim(64).block(128, 128).groups(2).overTiles()
         .takingTurns(),
-    // Scores take the registers of the first row. Fewer keys a step cost less
-    // than a third group gains, where few queries are left over.
+    // With a score function the first row does not fit. A third group is worth
+    // more than keys a step, but for short sequences, which 192 queries a block
+    // divide badly.
     Row("sm_90a").packed().headDim(64).fromWithScore(2048).block(192, 96)
         .groups(3).overTiles().takingTurns(),
     Row("sm_90a").packed().headDim(128).block(128, 128).groups(2).overTiles()

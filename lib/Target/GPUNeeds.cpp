@@ -174,7 +174,8 @@ GPUNeeds mlir::fa::getGPUNeeds(const GPUTile &tile,
   bool groups = tile.part.hasGroups();
   int64_t beside = groups ? registersBesideGroups : registersBesideWarps;
   // What is read at each pair may make scores of any size, which have a factor
-  // for each row. ptxas reads ahead beside it: four threads have a row.
+  // for each row; four threads share a row. Without room for four registers a
+  // row ptxas spills a bias at head dim 64 (sm_80).
   if (!groups && !tile.part.columns && problem.hasScore &&
       problem.regions.pairLoads)
     beside += 4 * perThread(4);
