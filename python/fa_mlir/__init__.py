@@ -66,6 +66,10 @@ _PLACES = {name: module for module, names in _LATER.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module("." + name, __name__)
+    if name == "__version__":
+        # Of the library, which is the package's in a wheel and in a build.
+        globals()[name] = version = importlib.import_module(".compiler", __name__).Library.shared().version.partition(",")[0]
+        return version
     if name not in _PLACES:
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     value = getattr(importlib.import_module("." + _PLACES[name], __name__), name)

@@ -27,6 +27,11 @@ def refuse(argument: str, message: str) -> Exception:
     return make_error(INVALID_ARGUMENT, f"argument '{argument}' {message}")
 
 
+def show_shape(shape: Any) -> str:
+    # Dynamo has no str() of a tuple of symbolic sizes.
+    return "(" + ", ".join([f"{size}" for size in shape]) + (",)" if len(shape) == 1 else ")")
+
+
 class TorchArrays:
     """What is asked of torch's tensors."""
 
@@ -114,7 +119,7 @@ def describe_alibi(slopes: Any, kind: Any, batch: int, heads: int) -> tuple:
         raise refuse("alibi", f"has dtype {slopes.dtype}, expected float32")
     expected = (heads,) if rank == 1 else (batch, heads)
     if tuple(slopes.shape) != expected:
-        raise refuse("alibi", f"has shape {tuple(slopes.shape)}, expected {expected}")
+        raise refuse("alibi", f"has shape {show_shape(slopes.shape)}, expected {show_shape(expected)}")
     if kind.strides(slopes)[-1] != 1:
         slopes = kind.contiguous(slopes)
     return slopes, ("f32", (-1,) * rank, kind.requires_gradient(slopes))
@@ -126,7 +131,7 @@ def _broadcast(name: str, array: Any, shape: tuple) -> Any:
         raise refuse(name, f"has rank {rank}, expected at most 4: (batch, heads, queries, keys)")
     for i in range(1, rank + 1):
         if array.shape[-i] != 1 and array.shape[-i] != shape[-i]:
-            raise refuse(name, f"has shape {tuple(array.shape)}, expected one that broadcasts to {tuple(shape)}")
+            raise refuse(name, f"has shape {show_shape(array.shape)}, expected one that broadcasts to {show_shape(shape)}")
     return array[(None,) * (4 - rank)] if rank < 4 else array
 
 
@@ -144,6 +149,20 @@ def describe_mask(mask: Any, kind: Any, shape: tuple) -> tuple:
         raise refuse("mask", f"has dtype {mask.dtype}, expected bool, or a function; numbers to add are a bias")
     mask, pattern = squeeze_broadcasts(_broadcast("mask", mask, shape), kind, shape)
     return mask, pattern
+
+
+def check_number(name: str, value: Any, expected: str) -> float:
+    if type(value) is float:
+        return value
+    try:
+        # float() reads text.
+        if isinstance(value, (str, bytes, bytearray)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        shown = f"of shape {show_shape(value.shape)}" if hasattr(value, "shape") else repr(value)
+        shown = shown if len(shown) < 50 else shown[:50] + "..."
+        raise refuse(name, f"is {shown}, expected {expected}") from None
 
 
 def check_window(window: Any) -> tuple[int, int]:
@@ -172,7 +191,7 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
     if head_dim != query_shape[3]:
         raise refuse("key", f"has head dim {head_dim}, expected that of the query, {query_shape[3]}")
     if value_shape[:3] != key_shape[:3]:
-        raise refuse("value", f"has shape {tuple(value_shape)}, expected {tuple(key_shape[:3])} and a head dim, "
+        raise refuse("value", f"has shape {show_shape(value_shape)}, expected {show_shape(key_shape[:3])} and a head dim, "
                      "as the key")
     if batch != query_shape[0]:
         raise refuse("key", f"has batch {batch}, expected that of the query, {query_shape[0]}")
@@ -201,7 +220,7 @@ def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, k
     if query.shape[-1] != key.shape[-1]:
         raise refuse("key", f"has head dim {key.shape[-1]}, expected that of the query, {query.shape[-1]}")
     if tuple(value.shape[:-1]) != tuple(key.shape[:-1]):
-        raise refuse("value", f"has shape {tuple(value.shape)}, expected {tuple(key.shape[:-1])} and a head dim, "
+        raise refuse("value", f"has shape {show_shape(value.shape)}, expected {show_shape(key.shape[:-1])} and a head dim, "
                      "as the key")
     if not key.shape[-2] or query.shape[-2] % key.shape[-2]:
         raise refuse("key", f"has {key.shape[-2]} heads, expected a divisor of the query's {query.shape[-2]}")
@@ -214,7 +233,7 @@ def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, k
             continue
         rank = 2 if name == "key_pages" else 1
         if array.ndim != rank or tuple(array.shape[:1]) != shape:
-            raise refuse(name, f"has shape {tuple(array.shape)}, expected ({shape[0]}" + (
+            raise refuse(name, f"has shape {show_shape(array.shape)}, expected ({shape[0]}" + (
                 ", pages)" if rank == 2 else ",), batch + 1"))
         if kind.type(array) != "i32":
             raise refuse(name, f"has dtype {array.dtype}, expected int32")
@@ -222,10 +241,14 @@ def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, k
     return tuple(found)
 
 
-def check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple:
-    """The probability, and seed and offset on the device of the query."""
+def check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple | None:
+    """The probability, and seed and offset on the device of the query; None where nothing is dropped."""
+    expected = "a number from 0 to below 1"
+    dropout_p = check_number("dropout_p", dropout_p, expected)
     if not 0 <= dropout_p < 1:
-        raise refuse("dropout_p", f"is {dropout_p}, expected a number from 0 to below 1")
+        raise refuse("dropout_p", f"is {dropout_p}, expected {expected}")
+    if not dropout_p:
+        return None
     if state is None:
         if torch is not None:
             # Of torch's generator, on its device: graphs replay it, checkpoints repeat it.
@@ -237,13 +260,13 @@ def check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple:
         if not hasattr(state, "dtype"):
             raise refuse("dropout_state", f"is a {type(state).__name__}, expected an array of (2,) and int64")
         raise refuse("dropout_state",
-                     f"has shape {tuple(state.shape)} and dtype {state.dtype}, expected (2,) and int64")
-    return float(dropout_p), state
+                     f"has shape {show_shape(state.shape)} and dtype {state.dtype}, expected (2,) and int64")
+    return dropout_p, state
 
 
 def check_sink(sink: Any, heads: int, torch: Any) -> Any:
     if tuple(sink.shape) != (heads,):
-        raise refuse("sink", f"has shape {tuple(sink.shape)}, expected ({heads},)")
+        raise refuse("sink", f"has shape {show_shape(sink.shape)}, expected ({heads},)")
     if torch is not None:
         return sink.to(torch.float32).contiguous()
     numpy = importlib.import_module("numpy")
@@ -279,6 +302,11 @@ def clear(out: Any) -> None:
 #: What `check_tensors` takes, in this order.
 _NAMES = ("query", "key", "value", "mask", "alibi", "bias", "sink", "out", "query_lengths", "key_lengths", "query_starts",
           "key_starts", "key_pages", "dropout_state")
+
+
+def refuse_array(name: str, array: Any) -> Exception:
+    return refuse(name, f"is a {type(array).__name__}, expected a torch.Tensor" + (
+        "; fa_mlir.attention takes numpy's arrays" if hasattr(array, "__array_interface__") else ""))
 
 
 def check_tensors(torch: Any, *arrays: Any) -> None:
@@ -355,7 +383,7 @@ def check_out(out: Any, query: Any, key: Any, value: Any) -> None:
             raise refuse("out", f"shares memory with the {name}, which is read while it is written: expected memory of its own")
     expected = (*query.shape[:-1], value.shape[-1])
     if tuple(out.shape) != expected:
-        raise refuse("out", f"has shape {tuple(out.shape)}, expected {expected}")
+        raise refuse("out", f"has shape {show_shape(out.shape)}, expected {show_shape(expected)}")
     if out.dtype != query.dtype:
         raise refuse("out", f"has dtype {out.dtype}, expected {query.dtype}")
     if getattr(out, "device", None) != getattr(query, "device", None):
@@ -368,7 +396,7 @@ def check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:
     if lengths is None:
         return None
     if tuple(lengths.shape) != (batch,):
-        raise refuse(name, f"has shape {tuple(lengths.shape)}, expected ({batch},)")
+        raise refuse(name, f"has shape {show_shape(lengths.shape)}, expected ({batch},)")
     if kind.type(lengths) != "i32":
         raise refuse(name, f"has dtype {lengths.dtype}, expected int32")
     return kind.contiguous(lengths)

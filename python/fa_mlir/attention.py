@@ -64,6 +64,11 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
     if torch.compiler.is_compiling():
         if query.ndim == key.ndim == 4:
             check_operands(query, key, value, layout, TorchArrays)
+        # As text head dims are constants of the graph.
+        refusal = operator.find_refusal(text, TorchArrays.type(query), TorchArrays.type(value), f"{query.shape[-1]}",
+                                        f"{value.shape[-1]}", query.device.index or 0 if query.is_cuda else None)
+        if refusal is not None:
+            raise UnsupportedError(*refusal)
         if out is not None:
             return out, torch.ops.fa_mlir.attention_into(query, key, value, tensors or None, numbers, text, out)
         return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
@@ -119,7 +124,7 @@ _increment_version: Any = None
 def _find_torch() -> Any:
     global _torch, _both, _output, _differentiable, _below_autograd, _is_any_autocast_enabled
     global _is_compiling, _tensor, _increment_version, _are_transforms_active, _is_traced
-    if _torch is None and "torch" in sys.modules:
+    if _torch is None and sys.modules.get("torch") is not None:
         operator.ready()
         torch = sys.modules["torch"]
         _both = operator.make_call(torch, True)
@@ -141,7 +146,7 @@ def _find_torch() -> Any:
 
 def _is_default(name: str, value: Any) -> bool:
     if name in ("dropout_p", "deterministic"):
-        return not value
+        return isinstance(value, (float, int)) and not value
     return value is None and name in _OPTIONAL
 
 
@@ -261,7 +266,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         key_lengths = check_lengths("key_lengths", key_lengths, kind, batch)
     if sink is not None:
         sink = check_sink(sink, query.shape[1 if layout == "bhsd" else -2], torch if is_torch else None)
-    dropout = check_dropout(dropout_p, dropout_state, query, torch if is_torch else None) if dropout_p else None
+    dropout = None
+    if dropout_p is not None and (type(dropout_p) is not float or dropout_p):
+        dropout = check_dropout(dropout_p, dropout_state, query, torch if is_torch else None)
     needs_gradient = False
     if is_torch:
         if torch.autograd.forward_ad._current_level >= 0:

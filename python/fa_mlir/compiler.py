@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 import threading
 from dataclasses import dataclass
 from typing import Literal, overload
 
-from .errors import CompilationError, make_error
+from .errors import CompilationError, Error, make_error
 from .runtime import COMPILER_LIBRARY, find_library
 
 _SEVERITIES = ("error", "warning", "note", "remark")
@@ -140,9 +141,14 @@ class Library:
         """The path of ptxas, "" where there is none."""
         return self.c.faGetAssembler().decode()
 
+    def make_error(self, status: int) -> Error:
+        """Of the last call that failed. What C has in its options are arguments here."""
+        message = self.c.faGetErrorMessage().decode(errors="replace")
+        return make_error(status, re.sub(r"^the options' (\w+) ", r"argument '\1' ", message))
+
     def check(self, status: int) -> None:
         if status:
-            raise make_error(status, self.c.faGetErrorMessage().decode(errors="replace"))
+            raise self.make_error(status)
 
     def take_bytes(self, handle: ctypes.c_void_p) -> bytes:
         """The contents of an FaBytes, which is destroyed; b"" for none."""
@@ -198,8 +204,7 @@ class Context:
         """Raises with all that was said."""
         if not status:
             return
-        message = self.library.c.faGetErrorMessage().decode(errors="replace")
-        error = make_error(status, message)
+        error = self.library.make_error(status)
         if isinstance(error, CompilationError):
             error.diagnostics = self.diagnostics()
         raise error

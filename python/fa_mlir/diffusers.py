@@ -12,9 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 from .attention import attention
-from .errors import UnsupportedError
+from .errors import UnsupportedError, renames_arguments
 
 
+@renames_arguments(mask="attn_mask", bias="attn_mask")
 def attend(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
            scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False,
            _parallel_config: Any = None) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     from .compiler import Diagnostic
 
+_Function = TypeVar("_Function", bound=Callable)
 NO_DRIVER, DRIVER_ERROR = 1, 9
 INVALID_ARGUMENT = 6
 INVALID_MODULE, INVALID_PIPELINE, COMPILATION_FAILED = 11, 12, 13
@@ -35,7 +38,8 @@ class Error(RuntimeError):
     """
 
     def __init__(self, status: int, message: str):
-        super().__init__(message)
+        # Not by super(), which Dynamo has no trace of.
+        self.args = (message,)
         self.diagnostics: list[Diagnostic] = []
         self.status = status
         self.kind = NAMES.get(status, "unknown")
@@ -70,8 +74,8 @@ class UnsupportedError(Error, NotImplementedError):
 
     def __init__(self, argument: str, value: Any, legal: str, nearest: str = ""):
         self.argument, self.value, self.legal, self.nearest = argument, value, legal, nearest
-        super().__init__(COMPILATION_FAILED, f"argument '{argument}' is {value}, which is not supported; "
-                         f"expected {legal}" + (f": {nearest}" if nearest else ""))
+        Error.__init__(self, COMPILATION_FAILED, f"argument '{argument}' is {value}, which is not supported; "
+                       f"expected {legal}" + (f": {nearest}" if nearest else ""))
 
 
 def make_error(status: int, message: str) -> Error:
@@ -79,3 +83,32 @@ def make_error(status: int, message: str) -> Error:
            INVALID_MODULE: CompilationError, INVALID_PIPELINE: CompilationError,
            COMPILATION_FAILED: CompilationError}.get(status, Error)
     return cls(status, message)
+
+
+#===--- Names of arguments ------------------------------------------------===#
+
+def rename_argument(error: Error, names: dict[str, str]) -> None:
+    """Changes the argument that an error begins with to what `names` has for it."""
+    before, *others = error.args[0].split("'", 2)
+    if before == "argument " and len(others) == 2 and others[0] in names:
+        name = names[others[0]]
+        error.args = (f"argument '{name}'{others[1]}",)
+        if isinstance(error, UnsupportedError):
+            error.argument = name
+
+
+def renames_arguments(**names: str) -> Callable[[_Function], _Function]:
+    """Of a function that calls attention() and has other names for its arguments, which
+    errors then say; names: its own by those of attention()."""
+    def decorate(function: _Function) -> _Function:
+        @functools.wraps(function)
+        def renamed(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except Error as error:
+                rename_argument(error, names)
+                raise
+
+        return cast(_Function, renamed)
+
+    return decorate

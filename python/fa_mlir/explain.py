@@ -15,7 +15,7 @@ from . import operator
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, check_dropout, check_lengths, check_operands,
                         check_packed, check_sink, refuse_options)
 from .attention import _find_torch, attention
-from .errors import Error
+from .errors import ArgumentError, Error
 from .planning import find_text, plan
 from .problem import LAYOUTS, Types, from_text, write_forward
 
@@ -42,7 +42,7 @@ class Explanation:
     target: "cpu" or a chip; problem: the MLIR that is compiled; remarks: of passes,
     which say the configuration and the key ranges of the mask; picture: which blocks
     of the first head are full, partial or empty, of the first batch item, or of all rows
-    and keys where both are packed; visible: the share of visible pairs of all within a
+    and keys where both are packed; block: queries and keys of a sign in it; visible: the share of visible pairs of all within a
     batch item, which beyond 4096 x 4096 pairs is estimated of a mask that
     is a function or an array, by whole rows; operations: floating-point operations of
     the call, visible pairs alone; predicted: seconds, by these or by the bytes that are
@@ -55,6 +55,7 @@ class Explanation:
     assembler: str
     problem: str
     picture: str
+    block: tuple[int, int]
     visible: float
     operations: float
     remarks: list[Diagnostic] = field(default_factory=list)
@@ -76,8 +77,9 @@ class Explanation:
             lines += [f"predicted: {self.predicted * 1e3:.3f} ms"]
         if self.seconds is not None:
             lines += [f"measured: {self.seconds * 1e3:.3f} ms, {self.operations / self.seconds / 1e12:.3f} TFLOP/s"]
-        lines += ["", "queries down, keys across; full █, partial ▒:", *("|" + row + "|" for row in
-                                                                         self.picture.splitlines()), ""]
+        rows, keys = self.block
+        lines += ["", f"queries down, keys across, a sign for {rows} x {keys} of them; full █, partial ▒:",
+                  *("|" + row + "|" for row in self.picture.splitlines()), ""]
         lines += [f"{remark.pass_name}: {remark.message}" for remark in self.remarks]
         return "\n".join([*lines, "", self.problem])
 
@@ -205,11 +207,16 @@ def _find_picture(kind: Any, sequences: list[_Sequence], options: dict) -> Any:
     return picture
 
 
-def draw(visible: Any, size: int = _PICTURE) -> str:
-    """A picture of at most size x size blocks."""
+def find_block(visible: Any, size: int = _PICTURE) -> tuple[int, int]:
+    """Queries and keys of each block of a picture of at most size x size."""
+    rows, columns = (max(1, -(-length // size)) for length in visible.shape)
+    return rows, columns
+
+
+def draw(visible: Any) -> str:
     import numpy
 
-    rows, columns = (max(1, -(-length // size)) for length in visible.shape)
+    rows, columns = find_block(visible)
     lines = []
     for top in range(0, visible.shape[0], rows):
         line = ""
@@ -243,8 +250,9 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     sequences = _list_sequences(operands, given)
     pairs = _count_visible(kind, sequences, given)
     query_heads = operands[0].shape[1 if given["layout"] == "bhsd" else -2]
+    picture = _find_picture(kind, sequences, given)
     found = Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
-                        "", draw(_find_picture(kind, sequences, given)),
+                        "", draw(picture), find_block(picture),
                         pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences)),
                         2.0 * query_heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1]))
     wants_lse = given["return_lse"] or torch is not None and torch.is_grad_enabled() and any(
@@ -264,6 +272,8 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
             1 if given["layout"] == "bhsd" else -2], found.operations)
         if measure and (chip is None or is_cuda and chip == operator._find_chip(query.get_device())):
             found.seconds = _measure(torch if is_cuda else None, query, key, value, options)
+    except ArgumentError:
+        raise
     except Error as error:
         found.unsupported = str(error)
         found.remarks = error.diagnostics
@@ -318,7 +328,7 @@ def _check(kind: Any, operands: list, given: dict, torch: Any) -> tuple:
     if given["sink"] is not None:
         given["sink"] = check_sink(given["sink"], operands[0].shape[1 if layout == "bhsd" else -2], torch)
     dropout = None
-    if given["dropout_p"]:
+    if given["dropout_p"] is not None:
         dropout = check_dropout(given["dropout_p"], given["dropout_state"], operands[0], torch)
     return starts, dropout
 

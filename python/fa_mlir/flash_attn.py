@@ -15,15 +15,21 @@ NotImplementedError.
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
-from .arguments import refuse
+from .arguments import check_window, refuse
 from .attention import attention
-from .errors import UnsupportedError
+from .errors import UnsupportedError, renames_arguments
 
 __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func", "flash_attn_with_kvcache"]
+
+renames = renames_arguments(
+    query="q", key="k", value="v", alibi="alibi_slopes", window="window_size", scale="softmax_scale",
+    query_starts="cu_seqlens_q", key_starts="cu_seqlens_k", key_pages="block_table", query_lengths="seqused_q",
+    key_lengths="seqused_k")
+_renames_kvpacked = renames_arguments(k="kv", v="kv")
+_renames_qkvpacked = renames_arguments(q="qkv", k="qkv", v="qkv", cu_seqlens_q="cu_seqlens", cu_seqlens_k="cu_seqlens")
 
 
 def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None, causal: bool, window_size: tuple,
@@ -31,9 +37,7 @@ def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None,
     if return_lse and dropout_p:
         raise UnsupportedError("return_attn_probs", "True with dropout_p", "False",
                                "attention(return_lse=True): probabilities and what is dropped are never made")
-    window: Any = None
-    if window_size not in ((-1, -1), (None, None)):
-        window = tuple([size if size is None else index(size) for size in window_size])
+    window = None if window_size in ((-1, -1), (None, None)) else window_size
     return attention(q, k, v, causal="bottom_right" if causal else None, window=window, scale=softmax_scale,
                      softcap=softcap or None, alibi=alibi_slopes, dropout_p=dropout_p, return_lse=return_lse, **more)
 
@@ -45,6 +49,7 @@ def _return(found: Any, return_attn_probs: bool) -> Any:
     return output, lse.masked_fill(lse == -float("inf"), float("inf")), None
 
 
+@renames
 def flash_attn_func(q: Any, k: Any, v: Any, dropout_p: float = 0.0, softmax_scale: float | None = None,
                     causal: bool = False, window_size: tuple = (-1, -1), softcap: float = 0.0,
                     alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False) -> Any:
@@ -54,6 +59,7 @@ def flash_attn_func(q: Any, k: Any, v: Any, dropout_p: float = 0.0, softmax_scal
                          return_attn_probs, deterministic=deterministic), return_attn_probs)
 
 
+@_renames_kvpacked
 def flash_attn_kvpacked_func(q: Any, kv: Any, dropout_p: float = 0.0, softmax_scale: float | None = None,
                              causal: bool = False, window_size: tuple = (-1, -1), softcap: float = 0.0,
                              alibi_slopes: Any = None, deterministic: bool = False,
@@ -63,6 +69,7 @@ def flash_attn_kvpacked_func(q: Any, kv: Any, dropout_p: float = 0.0, softmax_sc
                            alibi_slopes, deterministic, return_attn_probs)
 
 
+@_renames_qkvpacked
 def flash_attn_qkvpacked_func(qkv: Any, dropout_p: float = 0.0, softmax_scale: float | None = None,
                               causal: bool = False, window_size: tuple = (-1, -1), softcap: float = 0.0,
                               alibi_slopes: Any = None, deterministic: bool = False,
@@ -72,6 +79,7 @@ def flash_attn_qkvpacked_func(qkv: Any, dropout_p: float = 0.0, softmax_scale: f
                            softcap, alibi_slopes, deterministic, return_attn_probs)
 
 
+@renames
 def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int,
                            max_seqlen_k: int, dropout_p: float = 0.0, softmax_scale: float | None = None,
                            causal: bool = False, window_size: tuple = (-1, -1), softcap: float = 0.0,
@@ -90,6 +98,7 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens
                          return_attn_probs, deterministic=deterministic, **more), return_attn_probs)
 
 
+@_renames_kvpacked
 def flash_attn_varlen_kvpacked_func(q: Any, kv: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int,
                                     max_seqlen_k: int, dropout_p: float = 0.0, softmax_scale: float | None = None,
                                     causal: bool = False, window_size: tuple = (-1, -1), softcap: float = 0.0,
@@ -101,6 +110,7 @@ def flash_attn_varlen_kvpacked_func(q: Any, kv: Any, cu_seqlens_q: Any, cu_seqle
                                   return_attn_probs)
 
 
+@_renames_qkvpacked
 def flash_attn_varlen_qkvpacked_func(qkv: Any, cu_seqlens: Any, max_seqlen: int, dropout_p: float = 0.0,
                                      softmax_scale: float | None = None, causal: bool = False,
                                      window_size: tuple = (-1, -1), softcap: float = 0.0, alibi_slopes: Any = None,
@@ -133,6 +143,18 @@ def _store(cache: Any, new: Any, items: Any, places: Any, block_table: Any) -> N
     cache[items, places] = new.to(cache.dtype)
 
 
+def _find_lengths(cache_seqlens: Any, batch: int, device: Any) -> Any:
+    """int32, (batch): of one number for all, or of a number for each."""
+    import torch
+
+    lengths = torch.as_tensor(cache_seqlens, device=device)
+    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+        raise refuse("cache_seqlens", f"has dtype {lengths.dtype}, expected int32")
+    if lengths.dim() and lengths.shape != (batch,):
+        raise refuse("cache_seqlens", f"has shape {tuple(lengths.shape)}, expected ({batch},), or an int")
+    return lengths.to(torch.int32).expand(batch)
+
+
 def _check_room(lengths: Any, most: int) -> None:
     """Rows are put behind those of each length. On a GPU, and in a graph, that is an
     assertion, for which nothing waits."""
@@ -146,6 +168,8 @@ def _check_room(lengths: Any, most: int) -> None:
                      "room for k")
 
 
+@renames_arguments(query="q", key="k_cache", value="v_cache", alibi="alibi_slopes", window="window_size",
+                   scale="softmax_scale", key_pages="block_table", key_lengths="cache_seqlens")
 def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, rotary_cos: Any = None,
                             rotary_sin: Any = None, cache_seqlens: Any = None, cache_batch_idx: Any = None,
                             cache_leftpad: Any = None, block_table: Any = None, softmax_scale: float | None = None,
@@ -172,7 +196,7 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     with torch.no_grad():
         lengths = None
         if cache_seqlens is not None:
-            lengths = torch.as_tensor(cache_seqlens, dtype=torch.int32, device=q.device).expand(batch)
+            lengths = _find_lengths(cache_seqlens, batch, q.device)
         items = torch.arange(batch, device=q.device)
         if cache_batch_idx is not None:
             if block_table is not None:
@@ -182,7 +206,7 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
             if lengths is None:
                 raise refuse("rotary_cos", "is given without cache_seqlens, expected both")
             steps = torch.arange(q.shape[1], device=q.device)
-            is_local = causal or tuple(window_size) != (-1, -1)
+            is_local = causal or check_window(window_size) != (-1, -1)
             places = lengths[:, None].long() + (steps if is_local else torch.zeros_like(steps))
             q = rotate(q, rotary_cos, rotary_sin, places, rotary_interleaved)
         if k is not None:

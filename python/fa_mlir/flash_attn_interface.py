@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .errors import UnsupportedError
-from .flash_attn import _call
+from .errors import UnsupportedError, renames_arguments
+from .flash_attn import _call, renames
 from .flash_attn import flash_attn_with_kvcache as _with_kvcache
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
@@ -26,6 +26,7 @@ def _refuse_given(**given: Any) -> None:
             raise UnsupportedError(name, "given", "its default", "leave it out")
 
 
+@renames
 def flash_attn_func(q: Any, k: Any, v: Any, softmax_scale: float | None = None, causal: bool = False, qv: Any = None,
                     q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
                     window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
@@ -39,6 +40,7 @@ def flash_attn_func(q: Any, k: Any, v: Any, softmax_scale: float | None = None, 
                  deterministic=deterministic)
 
 
+@renames_arguments(q="qkv", k="qkv", v="qkv")
 def flash_attn_qkvpacked_func(qkv: Any, softmax_scale: float | None = None, causal: bool = False,
                               q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
                               window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
@@ -66,6 +68,7 @@ def flash_attn_combine(out_partial: Any, lse_partial: Any, out: Any = None, out_
     return (merged if out is None else out.copy_(merged)), lse
 
 
+@renames
 def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int,
                            max_seqlen_k: int, seqused_q: Any = None, seqused_k: Any = None,
                            softmax_scale: float | None = None, causal: bool = False, qv: Any = None,
@@ -82,6 +85,7 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens
                  deterministic=deterministic, query_starts=cu_seqlens_q, key_starts=cu_seqlens_k, query_lengths=seqused_q, key_lengths=seqused_k)
 
 
+@renames_arguments(block_table="page_table")
 def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, qv: Any = None,
                             rotary_cos: Any = None, rotary_sin: Any = None, cache_seqlens: Any = None,
                             cache_batch_idx: Any = None, cache_leftpad: Any = None, page_table: Any = None,

@@ -23,7 +23,7 @@ import torch
 
 from . import operator
 from .arguments import TorchArrays, check_dropout
-from .errors import UnsupportedError
+from .errors import UnsupportedError, renames_arguments
 from .planning import find_text, plan
 
 NAME = "fa_mlir"
@@ -56,9 +56,9 @@ def _backward(gradient: Any, query: Any, key: Any, value: Any, output: Any, lse:
 
 def _draw(dropout_p: float, query: Any) -> tuple[Any, Any]:
     """What attention takes, and the state that goes to the backward."""
-    if not dropout_p:
-        return None, torch.zeros((2,), dtype=torch.uint64, device=query.device)
     dropout = check_dropout(dropout_p, None, query, torch)
+    if dropout is None:
+        return None, torch.zeros((2,), dtype=torch.uint64, device=query.device)
     return dropout, dropout[1].view(torch.uint64)
 
 
@@ -74,6 +74,7 @@ def _nothing(query: Any, dtype: Any = None) -> Any:
     return query.new_empty((), dtype=dtype or torch.uint64) if dtype is not None else query.new_empty((0,))
 
 
+@renames_arguments(query_starts="cu_seq_q", key_starts="cu_seq_k", key_pages="block_table", key_lengths="seqused_k")
 def flash_attention_forward(query: Any, key: Any, value: Any, cum_seq_q: Any, cum_seq_k: Any, max_q: int, max_k: int,
                             dropout_p: float, is_causal: bool, return_debug_mask: bool, *, scale: float | None = None,
                             window_size_left: int | None = None, window_size_right: int | None = None,

@@ -6,8 +6,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .arguments import refuse, refuse_array
 from .attention import attention
-from .errors import UnsupportedError, make_error, INVALID_ARGUMENT
+from .errors import UnsupportedError, renames_arguments
 
 # What the mask of each BlockMask that was met is.
 _masks: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
@@ -64,6 +65,7 @@ def make_table(counts: Any, indices: Any) -> Any:
     return table.scatter_(-1, places, True)[..., :columns].contiguous()
 
 
+@renames_arguments(score="score_mod", mask="block_mask")
 def flex_attention(query: Any, key: Any, value: Any, score_mod: Callable | None = None, block_mask: Any = None,
                    scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False,
                    kernel_options: dict | None = None, *, return_aux: Any = None) -> Any:
@@ -79,18 +81,25 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Callable | None 
 
     Raises UnsupportedError for a function that cannot be traced, with its line.
     """
+    import torch
+
+    for name, tensor in ("query", query), ("key", key), ("value", value):
+        if not isinstance(tensor, torch.Tensor):
+            raise refuse_array(name, tensor)
+        if tensor.dim() != 4:
+            raise refuse(name, f"has rank {tensor.dim()}, expected 4: (batch, heads, sequence, head dim)")
+    if block_mask is not None and not callable(block_mask) and not hasattr(block_mask, "kv_num_blocks"):
+        raise refuse("block_mask", f"is a {type(block_mask).__name__}, expected a BlockMask or a function "
+                     "(batch, head, query, key) -> bool")
     if not enable_gqa and query.shape[1] != key.shape[1]:
-        raise make_error(INVALID_ARGUMENT, f"argument 'key' has {key.shape[1]} heads, expected the query's "
-                         f"{query.shape[1]}, or enable_gqa=True")
+        raise refuse("key", f"has {key.shape[1]} heads, expected the query's {query.shape[1]}, or enable_gqa=True")
     if query.shape[0] != key.shape[0]:
         if key.shape[0] != 1:
-            raise make_error(INVALID_ARGUMENT, f"argument 'key' has batch {key.shape[0]}, expected the query's {query.shape[0]}, "
-                             "or 1")
+            raise refuse("key", f"has batch {key.shape[0]}, expected the query's {query.shape[0]}, or 1")
         key, value = (tensor.expand(query.shape[0], -1, -1, -1) for tensor in (key, value))
     if hasattr(block_mask, "kv_num_blocks") and tuple(block_mask.shape[-2:]) != (query.shape[2], key.shape[2]):
-        raise make_error(INVALID_ARGUMENT, "argument 'block_mask' is of {} queries and {} keys, expected {} and {}: make it for "
-                         "these, or pass its mask_mod, which has no lengths".format(
-                             *block_mask.shape[-2:], query.shape[2], key.shape[2]))
+        raise refuse("block_mask", "is of {} queries and {} keys, expected {} and {}: make it for these, or pass its mask_mod, "
+                     "which has no lengths".format(*block_mask.shape[-2:], query.shape[2], key.shape[2]))
     query, key, value = (tensor if tensor.stride(-1) == 1 or tensor.shape[-1] < 2 else tensor.contiguous()
                          for tensor in (query, key, value))
     if return_aux is not None and getattr(return_aux, "max_scores", False):

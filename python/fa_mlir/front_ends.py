@@ -35,7 +35,11 @@ class Jax:
     """A call of a JAX function."""
 
     def __init__(self, function: Callable, arguments: tuple, named: dict):
-        self._jax = importlib.import_module("jax")
+        try:
+            self._jax = importlib.import_module("jax")
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError("jit takes functions of JAX, which is not installed, or of torch with its tensors: "
+                                      "pip install jax", name="jax") from error
         leaves, self._structure = self._jax.tree_util.tree_flatten((arguments, named))
         self._function = function
         # Python's numbers take the type of what they meet.

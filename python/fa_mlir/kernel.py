@@ -8,6 +8,7 @@ for all else. Only the last one says what is wrong.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import struct
@@ -307,5 +308,7 @@ class Kernel:
 
 def load(manifest: str | os.PathLike, runtime: Runtime | None = None) -> Kernel:
     """Loads the kernel of a manifest file, in the runtime of the process unless
-    another is given."""
+    another is given. Raises FileNotFoundError where there is none."""
+    if not os.path.exists(manifest):
+        raise FileNotFoundError(errno.ENOENT, "no manifest, which fa_mlir.compile(...).save(folder) writes", os.fspath(manifest))
     return Kernel(runtime or Runtime.shared(), manifest)

@@ -34,8 +34,8 @@ from .runtime import find_capability, find_library
 LIBRARY = "libFATorch.so"
 _OUTPUT, _LSE = -1, -2
 # FaDataType of operands.
-_ELEMENTS = {0: "f16", 1: "bf16", 2: "f32"}
-_NAMED = {3: "f64", 4: "i8", 5: "i32", 6: "i64", 9: "i1"}
+_NAMES = {0: "f16", 1: "bf16", 2: "f32", 3: "f64", 4: "i8", 5: "i32", 6: "i64", 9: "i1"}
+_ELEMENTS = ("f16", "bf16", "f32")
 _MOST_OUTPUTS = 16
 
 
@@ -107,10 +107,13 @@ def compile_forward(specification: Specification, types: Types, chip: str | None
     try:
         return compile_text(write_forward(specification, types), chip)
     except CompilationError as error:
-        if chip is None:
-            raise
+        outside = re.search(r"(query|value) head dim is (\d+), expected (\d+ to \d+)", str(error))
         too_large = re.search(r"head dim is (\d+), but (\S+) takes at most (\d+)", str(error))
-        if too_large:
+        if outside:
+            refused = UnsupportedError(outside[1], f"of head dim {outside[2]}", outside[3], "split or pad the head dim")
+        elif chip is None:
+            raise
+        elif too_large:
             place = "value" if int(too_large[1]) == types.value_head_dim else "query"
             refused = UnsupportedError(place, f"of head dim {too_large[1]} on {too_large[2]}", f"at most {too_large[3]}",
                                        "tensors on the CPU")
@@ -148,18 +151,43 @@ def compile_text(text: str, chip: str | None):
     return compilation.compile(text, target="cuda", chip=chip)
 
 
+def _make_types(element: str, value_element: str, head_dim: int, value_head_dim: int) -> Types:
+    shown, value_shown = (f"of type {each}" if each else "of another type" for each in (element, value_element))
+    if element not in _ELEMENTS:
+        raise UnsupportedError("query", shown, "float16, bfloat16 or float32", "convert with .to()")
+    if value_element != element:
+        raise UnsupportedError("value", f"{value_shown} with a query of {element}",
+                               "one type of query, key and value", "convert with .to()")
+    return Types(element, head_dim, value_head_dim)
+
+
+def find_refusal(text: str, element: str, value_element: str, head_dim: str, value_head_dim: str,
+                 device: int | None) -> tuple[str, str, str, str] | None:
+    """Why a forward has no form, as UnsupportedError takes it, or None: asked when a graph is
+    traced, which has no second choice when it runs. device: a GPU's index, None for the CPU."""
+    try:
+        chip = None if device is None else _find_chip(device)
+        types = _make_types(element, value_element, int(head_dim), int(value_head_dim))
+        compile_forward(from_text(text), types, chip)
+    except UnsupportedError as error:
+        return error.argument, str(error.value), error.legal, error.nearest
+    except Exception:
+        # A graph may be traced where there is no such GPU.
+        return None
+    return None
+
+
+# Under torch.compile a constant of the graph, as find_text in planning.py.
+setattr(find_refusal, "_dynamo_marked_constant", True)
+
+
 def _fill(key: str, entry: _Entry) -> None:
     """Makes the entry of a key (Facts in Operators.cpp)."""
     operation, device, query, value, aligned, more, text = key.split("|", 6)
     specification = from_text(text)
     element, head_dim = map(int, query.split(","))
     value_element, value_head_dim = map(int, value.split(","))
-    if element not in _ELEMENTS or value_element != element:
-        found = _ELEMENTS.get(element) or _NAMED.get(element, "another type")
-        other = _ELEMENTS.get(value_element) or _NAMED.get(value_element, "another type")
-        raise UnsupportedError("query", f"{found} with a value of {other}", "f16, bf16 or f32, all of one type",
-                               "convert with .to()")
-    types = Types(_ELEMENTS[element], head_dim, value_head_dim)
+    types = _make_types(_NAMES.get(element, ""), _NAMES.get(value_element, ""), head_dim, value_head_dim)
     if aligned:
         # Lengths come first.
         flags = aligned[len(specification.length_names):]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .arguments import check_window, describe_alibi, describe_bias, describe_mask, refuse
+from .arguments import check_number, check_window, describe_alibi, describe_bias, describe_mask, refuse
 from .errors import UnsupportedError
 from .problem import Capture, Specification, Traced
 
@@ -117,13 +117,17 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
     if not is_packed and query.shape[sequence] == 1:
         more += (("one_query", (int(query.shape[heads]), int(key.shape[heads]))),)
     scale_kind = ""
-    if scale is not None and not (query.shape[-1] and scale == 1 / math.sqrt(query.shape[-1])):
-        scale_kind = "positive" if scale > 0 else "any"
-        numbers.append(float(scale))
+    if scale is not None:
+        scale = check_number("scale", scale, "a number, or None for 1 / sqrt(head dim)")
+        if not (query.shape[-1] and scale == 1 / math.sqrt(query.shape[-1])):
+            scale_kind = "positive" if scale > 0 else "any"
+            numbers.append(scale)
     if softcap is not None:
+        expected = "a finite number above 0, or None"
+        softcap = check_number("softcap", softcap, expected)
         if not 0 < softcap < math.inf:
-            raise refuse("softcap", f"is {softcap}, expected a finite number above 0, or None")
-        numbers.append(float(softcap))
+            raise refuse("softcap", f"is {softcap}, expected {expected}")
+        numbers.append(softcap)
     described: list[tuple | None] = [None, None, None, None]
     if alibi is not None or bias is not None or mask is not None or score is not None:
         shape = _find_pairs(query, key, layout, starts, bias, mask)
@@ -198,7 +202,12 @@ def _add_function(name: str, function: Callable | Traced, kind: Any, query: Any,
 
         clause, captures, values = graph_regions.trace_region(name, function, query)
     else:
-        from . import tracing
+        try:
+            from . import tracing
+        except ModuleNotFoundError as error:
+            raise UnsupportedError(name, "a function where torch is not installed, which traces it", "None or options such as "
+                                   "causal, window and softcap" + (", or an array" if name == "mask" else ""),
+                                   "pip install torch") from error
 
         traced = tracing.trace(name, function, query)
         clause, captures, values = traced.clause, traced.captures, traced.values

@@ -14,9 +14,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .arguments import refuse
+from .arguments import refuse, refuse_array, show_shape
 from .attention import attention
-from .errors import ArgumentError, CompilationError, UnsupportedError
+from .errors import ArgumentError, CompilationError, UnsupportedError, renames_arguments
 
 UNSUPPORTED = ("error", "warn", "torch")
 _counts: collections.Counter = collections.Counter()
@@ -26,6 +26,7 @@ _original: Any = None
 _lock = threading.Lock()
 
 
+@renames_arguments(mask="attn_mask", bias="attn_mask")
 def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
          scale: float | None = None, enable_gqa: bool = False) -> Any:
     """torch.nn.functional.scaled_dot_product_attention, differentiable.
@@ -39,8 +40,13 @@ def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
 
     Raises UnsupportedError for other types.
     """
+    import torch
+
     if is_causal and attn_mask is not None:
         raise refuse("attn_mask", "is given with is_causal=True, expected one of the two")
+    for name, tensor in ("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask):
+        if not isinstance(tensor, torch.Tensor) and (tensor is not None or name != "attn_mask"):
+            raise refuse_array(name, tensor)
     for name, tensor in ("query", query), ("key", key), ("value", value):
         if tensor.dim() < 2:
             raise refuse(name, f"has rank {tensor.dim()}, expected at least 2")
@@ -51,11 +57,16 @@ def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
     if not enable_gqa and rank > 2:
         # Heads broadcast as other leading dims do.
         heads = max(heads, *[tensor.shape[-3] if tensor.dim() > 2 else 1 for tensor in (key, value)])
+        for name, tensor in ("query", query), ("key", key), ("value", value):
+            if tensor.dim() > 2 and tensor.shape[-3] != 1 and tensor.shape[-3] != heads:
+                raise refuse(name, f"has {tensor.shape[-3]} heads, expected {heads} or 1; query heads that share a key head "
+                             "need enable_gqa=True")
     shapes = [tensor.shape[:-3] for tensor in (query, key, value)]
-    leading = query.new_empty(0).expand(0).shape[:0]
-    import torch
-
-    leading = torch.broadcast_shapes(*shapes)
+    try:
+        leading = torch.broadcast_shapes(*shapes)
+    except RuntimeError:
+        raise refuse("key", f"and 'value' have the leading dims {show_shape(shapes[1])} and {show_shape(shapes[2])}, expected "
+                     f"some that broadcast with those of the query, {show_shape(shapes[0])}") from None
     operands = [_flatten(tensor, leading, None if enable_gqa else heads) for tensor in (query, key, value)]
     options: dict[str, Any] = {}
     if attn_mask is not None:
@@ -168,6 +179,14 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
     original = _original or functional.scaled_dot_product_attention
     warned: set[str] = set()
 
+    def warn(reason: str) -> None:
+        if reason not in warned:
+            warned.add(reason)
+            warnings.warn(f"torch's own attention is called: {reason}", stacklevel=3)
+
+    # Under torch.compile when it traces, as _allows_all.
+    setattr(warn, "_dynamo_marked_constant", True)
+
     @functools.wraps(original)
     def replacement(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
         if replacement not in _replacements:
@@ -182,7 +201,8 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
             except (UnsupportedError, CompilationError) as error:
                 if on_unsupported == "error":
                     raise
-                reason = str(error)
+                # As str() of it, which Dynamo makes of what it was made of.
+                reason = error.args[0]
             except ArgumentError:
                 # torch says it in its own words.
                 return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
@@ -190,9 +210,8 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
             raise UnsupportedError("query", "in a call for which " + reason, "torch's defaults",
                                    "on_unsupported='torch'")
         _counts[reason] += 1
-        if on_unsupported == "warn" and reason not in warned:
-            warned.add(reason)
-            warnings.warn(f"torch's own attention is called: {reason}", stacklevel=2)
+        if on_unsupported == "warn":
+            warn(reason)
         return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 
     _enter(functional, replacement)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .attention import attention
-from .errors import UnsupportedError
+from .errors import UnsupportedError, renames_arguments
 
 def _get_bias(mask: Any) -> Any:
     # Its name until xformers 0.0.30.
@@ -82,6 +82,7 @@ def _read_mask(mask: Any, query: Any, key: Any) -> tuple[dict, bool, int]:
                            "a mask function of fa_mlir.attention")
 
 
+@renames_arguments(bias="attn_bias", dropout_p="p")
 def memory_efficient_attention(query: Any, key: Any, value: Any, attn_bias: Any = None, p: float = 0.0,
                                scale: float | None = None, *, op: Any = None, output_dtype: Any = None) -> Any:
     """xformers.ops.memory_efficient_attention, differentiable.

@@ -8,7 +8,9 @@ broken.
 
 import itertools
 import os
+import sys
 import unittest
+import unittest.mock
 
 import ml_dtypes
 import numpy
@@ -259,6 +261,11 @@ class Attention(unittest.TestCase):
         self.assertIn("predicted: ", str(found))
         found = fa_mlir.explain(key, key, key, causal="bottom_right", chip="sm_90a")
         self.assertLess(abs(found.predicted / 0.418e-3 - 1), 0.25)
+        self.assertEqual(found.block, (128, 128))
+        self.assertIn("a sign for 128 x 128 of them", str(found))
+        for options, message in (({"chip": "h100"}, "'chip' is 'h100', expected one of .*sm_90a"), ({"softcap": -1}, "'softcap' is -1")):
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument " + message):
+                fa_mlir.explain(*inputs, **options)
         found = fa_mlir.explain(*[array.astype(numpy.float64) for array in inputs])
         self.assertIn("f64", found.unsupported)
 
@@ -337,6 +344,18 @@ class Attention(unittest.TestCase):
         self.assertIsInstance(raised.exception, NotImplementedError)
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'dropout_p' is 1.5"):
             fa_mlir.attention(query, key, value, dropout_p=1.5)
+
+    def test_what_is_missing(self):
+        with self.assertRaisesRegex(FileNotFoundError, "fa_mlir.compile.*none.json"):
+            fa_mlir.load("none.json")
+        self.assertRegex(fa_mlir.__version__, r"^\d+\.\d+\.\d+$")
+        with unittest.mock.patch.dict(sys.modules, {"torch": None, "jax": None}):
+            for module in "tracing", "regions":
+                sys.modules.pop("fa_mlir." + module, None)
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'mask' is a function where torch is not installed.*pip install"):
+                fa_mlir.attention(*make_inputs(), mask=lambda b, h, q, k: q >= k)
+            with self.assertRaisesRegex(ModuleNotFoundError, "jit takes functions of JAX, which is not installed"):
+                fa_mlir.jit(lambda array: array)(draw(3))
 
     def test_packed(self):
         """Rows of other sequences are not read, and those of none are 0."""

@@ -618,7 +618,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
         with self.assertRaises(fa_mlir.UnsupportedError) as raised:
             fa_mlir.attention(query.double(), key.double(), value.double())
         self.assertIn("f64", str(raised.exception))
-        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "f32 with a value of f16"):
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'value' is of type f16 with a query of f32"):
             fa_mlir.attention(query, key, value.half())
         # Of a GPU, which there need not be.
         for dims, expected in ((64, 512), "'value' is of head dim 512 on sm_90a.* at most 256"), ((320, 64), "'query' is of head dim 320"):

@@ -190,7 +190,10 @@ class Errors(Edges):
                 ((query.to_sparse(), key, value), r"'query' is a tensor of layout torch.sparse_coo.*: \.to_dense"),
                 ((query, key, value.to_mkldnn()), "'value' is a tensor of layout torch._mkldnn"),
                 ((torch.nested.nested_tensor([query[0], query[1]]), key, value), "'query' is a nested tensor.*query_starts"),
-                ([tensor.to(torch.complex64) for tensor in inputs], "'query' is another type with a value of another type")):
+                ([tensor.to(torch.complex64) for tensor in inputs], "'query' is of another type, .* expected float16, bfloat16 or"),
+                ((query, key, value.half()), "'value' is of type f16 with a query of f32"),
+                ([tensor[..., :0] for tensor in inputs], "'query' is of head dim 0, .* expected 1 to 512"),
+                ((query, key, torch.zeros(2, 8, 4, 513)), "'value' is of head dim 513, .* expected 1 to 512")):
             with self.assertRaisesRegex(fa_mlir.UnsupportedError, message):
                 fa_mlir.attention(*operands)
         for options, message in (
@@ -202,8 +205,60 @@ class Errors(Edges):
                 fa_mlir.attention(*inputs, **options)
         self.assertTrue(torch.equal(fa_mlir.attention(*inputs, window=(torch.tensor(2), numpy.int64(1))),
                                     fa_mlir.attention(*inputs, window=(2, 1))))
-        with self.assertRaisesRegex(fa_mlir.CompilationError, "head dim is 0, expected 1 to 512"):
-            fa_mlir.attention(*[tensor[..., :0] for tensor in inputs], scale=0.5)
+
+    def test_numbers(self):
+        query, key, value = inputs = make_inputs()
+        for name in "scale", "softcap", "dropout_p":
+            for wrong, shown in (("0.5", "'0.5'"), ([0.5], r"\[0.5\]"), (1j, "1j"), (10**400, "10+"), (torch.ones(2), r"of shape \(2,\)")):
+                for operands in inputs, [tensor.numpy() for tensor in inputs]:
+                    with self.subTest(name, wrong=shown), self.assertRaisesRegex(
+                            fa_mlir.ArgumentError, rf"argument '{name}' is {shown}(\.\.\.)?, expected a"):
+                        fa_mlir.attention(*operands, **{name: wrong})
+        expected = fa_mlir.attention(*inputs, scale=0.5, softcap=2.0)
+        for half, two in (torch.tensor(0.5), numpy.int64(2)), (numpy.float32(0.5), 2):
+            self.assertTrue(torch.equal(fa_mlir.attention(*inputs, scale=half, softcap=two), expected))
+
+    def test_names_of_other_interfaces(self):
+        """An error has the names of the function that was called."""
+        operands = [torch.randn(2, 4, 8, 16) for _ in range(3)]
+        few = [operands[0], *[tensor[:, :2] for tensor in operands[1:]]]
+        rows = [torch.randn(16, 4, 16) for _ in range(3)]
+        starts, long = torch.tensor([0, 8, 16], dtype=torch.int32), torch.tensor([0, 8, 16])
+        cases = [
+            (lambda: fa_mlir.sdpa(*operands, attn_mask=torch.ones(3, 3)), "attn_mask' has shape .3, 3., expected"),
+            (lambda: fa_mlir.sdpa(*operands, attn_mask=torch.ones(3, 3).bool()), "attn_mask' has shape .3, 3., expected"),
+            (lambda: fa_mlir.sdpa(*operands, attn_mask=torch.ones(8, 8).numpy()), "attn_mask' is a ndarray, .*fa_mlir.attention"),
+            (lambda: fa_mlir.sdpa(*[tensor.numpy() for tensor in operands]), "query' is a ndarray, .*fa_mlir.attention takes"),
+            (lambda: fa_mlir.sdpa(operands[0], None, None), "key' is a NoneType, expected a torch.Tensor$"),
+            (lambda: fa_mlir.sdpa(*few), "key' has 2 heads, expected 4 or 1; .*enable_gqa=True"),
+            (lambda: fa_mlir.sdpa(*operands[:2], torch.randn(3, 4, 8, 16)), r"key' and 'value' have the leading dims \(2,\) and \(3,\)"),
+            (lambda: fa_mlir.flex_attention(*few), "key' has 2 heads, expected the query's 4, or enable_gqa=True"),
+            (lambda: fa_mlir.flex_attention(*operands, score_mod=3), "score_mod' is a int, expected a function"),
+            (lambda: fa_mlir.flex_attention(*operands, block_mask=3), "block_mask' is a int, expected a BlockMask or a function"),
+            (lambda: fa_mlir.flex_attention(operands[0].numpy(), *operands[1:]), "query' is a ndarray"),
+            (lambda: fa_mlir.flex_attention(*[tensor[0] for tensor in operands]), "query' has rank 3, expected 4"),
+            (lambda: flash_attn.flash_attn_func(operands[0], *[tensor[:, :, :3] for tensor in operands[1:]]), "k' has 3 heads"),
+            (lambda: flash_attn.flash_attn_func(*operands, alibi_slopes=torch.ones(3)), r"alibi_slopes' has shape \(3,\)"),
+            (lambda: flash_attn.flash_attn_func(*operands, window_size=3), "window_size' is 3, expected two integers"),
+            (lambda: flash_attn.flash_attn_func(*operands, softmax_scale="1"), "softmax_scale' is '1'"),
+            (lambda: flash_attn.flash_attn_kvpacked_func(operands[0], torch.randn(3, 4, 2, 8, 16)), "kv' has batch 3"),
+            (lambda: flash_attn.flash_attn_varlen_func(*rows, long, starts, 8, 8), "cu_seqlens_q' has dtype torch.int64"),
+            (lambda: flash_attn.flash_attn_varlen_func(*rows, starts, starts[:2], 8, 8), r"cu_seqlens_k' has shape \(2,\)"),
+            (lambda: flash_attn.flash_attn_varlen_qkvpacked_func(torch.stack(rows, 1), long, 8), "cu_seqlens' has dtype torch.int64"),
+            (lambda: flash_attn.flash_attn_with_kvcache(*operands, block_table=torch.ones(2, 2), cache_seqlens=starts[:2]),
+             "block_table' has dtype torch.float32, expected int32"),
+            (lambda: flash_attn.flash_attn_with_kvcache(*operands, cache_seqlens=starts), r"cache_seqlens' has shape \(3,\), expected \(2,\)"),
+            (lambda: flash_attn.flash_attn_with_kvcache(*operands, cache_seqlens=torch.ones(2)), "cache_seqlens' has dtype torch.float32"),
+            (lambda: fa_mlir.flash_attn_interface.flash_attn_varlen_func(*rows, starts, starts, 8, 8, seqused_k=long), "seqused_k' has shape"),
+            (lambda: fa_mlir.vllm.flash_attn_varlen_func(*rows, 8, starts, 8, starts, s_aux=torch.ones(3)), r"s_aux' has shape \(3,\)"),
+            (lambda: fa_mlir.xformers.memory_efficient_attention(*operands, attn_bias=torch.ones(3, 3)), "attn_bias' has shape"),
+            (lambda: fa_mlir.diffusers.attend(*operands, attn_mask=torch.ones(3, 3)), "attn_mask' has shape")]
+        for call, message in cases:
+            with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, "argument '" + message):
+                call()
+        with self.assertRaises(fa_mlir.UnsupportedError) as raised:
+            flash_attn.flash_attn_func(*[tensor.double() for tensor in operands])
+        self.assertEqual(raised.exception.argument, "q")
 
     def test_out_where_keys_are(self):
         """What is read by others while it is written is no output; the query's own rows are."""
@@ -242,7 +297,7 @@ class Errors(Edges):
     def test_autocast_of_float64(self):
         """torch leaves it as it is; so it is refused, and not rounded."""
         inputs = [tensor.double() for tensor in make_inputs()]
-        with torch.autocast("cpu", dtype=torch.bfloat16), self.assertRaisesRegex(fa_mlir.UnsupportedError, "'query' is f64"):
+        with torch.autocast("cpu", dtype=torch.bfloat16), self.assertRaisesRegex(fa_mlir.UnsupportedError, "'query' is of type f64"):
             fa_mlir.attention(*inputs)
 
     def test_copies(self):

@@ -7,6 +7,7 @@
 `find_scores` and `bound_cancellation` say how exact gradients can be.
 """
 
+import itertools
 import importlib.util
 import unittest
 import warnings
@@ -175,6 +176,28 @@ class SDPA(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "error, warn, torch"):
             fa_mlir.override_sdpa("ignore").__enter__()
 
+    def test_override_falls_back_in_graphs(self):
+        """What has no form is known when a graph is traced, with sizes that are symbols too."""
+        function = lambda tensor: torch.nn.functional.scaled_dot_product_attention(tensor, tensor, tensor) * 2
+        for operand, reason in ((torch.randn(1, 2, 8, 16).double(), "of type f64"), (torch.randn(1, 2, 8, 520), "of head dim 520")):
+            for dynamic, choice in itertools.product((False, True), ("torch", "warn", "error")):
+                torch.compiler.reset()
+                compiled = torch.compile(function, fullgraph=True, backend="eager", dynamic=dynamic)
+                before = sum(count for text, count in override_counts().items() if reason in text)
+                with self.subTest(reason, dynamic=dynamic, choice=choice), fa_mlir.override_sdpa(choice), \
+                        warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    if choice == "error":
+                        # Dynamo of torch 2.11 says the class of an exception alone.
+                        says_all = torch.torch_version.TorchVersion(torch.__version__) >= (2, 12)
+                        with self.assertRaisesRegex(Exception, reason if says_all else "UnsupportedError"):
+                            compiled(operand)
+                        continue
+                    for _ in range(3):
+                        found = compiled(operand)
+                    self.assertTrue(torch.equal(found, original(operand, operand, operand) * 2))
+                    self.assertEqual(sum(count for text, count in override_counts().items() if reason in text), before + 3)
+                    self.assertEqual(sum(reason in str(each.message) for each in caught), choice == "warn")
 
     def test_override_in_graphs(self):
         """torch.compile needs no break for it, and takes torch's own again where it is left."""
