@@ -28,7 +28,7 @@ from .errors import ArgumentError, CompilationError, Error, OutOfMemoryError, Un
 # Modules of the names of what they give, which a later import would put in its place.
 from .explain import Explanation, explain
 from .jit import Jitted, jit
-from .operator import after_import as _after_import
+from .after_import import after_import as _after_import
 from .sdpa import override_counts, override_sdpa, sdpa
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from . import operator, planning
+from . import entries, operator, planning
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_lengths, check_operands,
                         check_out, check_packed, check_sink, check_tensors, clear, pad_heads, refuse, refuse_options,
                         refuse_tangents, requires_gradient)
@@ -39,7 +39,7 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
             raise UnsupportedError("query", f"of dtype {query.dtype}", "float16, bfloat16 or float32")
         if len(_functions) >= MOST_KEPT:
             _functions.clear()
-        function = _functions[text, types] = operator.compile_forward(specification, types, None)
+        function = _functions[text, types] = entries.compile_forward(specification, types, None)
     numbers = [number if capture.type[0] in "fb" else int(number)
                for number, capture in zip(numbers, specification.numbers)]
     outputs = {"output": out} if out is not None else {}
@@ -65,14 +65,14 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         if query.ndim == key.ndim == 4:
             check_operands(query, key, value, layout, TorchArrays)
         # As text head dims are constants of the graph.
-        refusal = operator.find_refusal(text, TorchArrays.type(query), TorchArrays.type(value), f"{query.shape[-1]}",
+        refusal = entries.find_refusal(text, TorchArrays.type(query), TorchArrays.type(value), f"{query.shape[-1]}",
                                         f"{value.shape[-1]}", query.device.index or 0 if query.is_cuda else None)
         if refusal is not None:
             raise UnsupportedError(*refusal)
         if out is not None:
             return out, torch.ops.fa_mlir.attention_into(query, key, value, tensors or None, numbers, text, out)
         return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
-    operator.forget_error()
+    entries.forget_error()
     try:
         if needs_gradient and _are_transforms_active():
             return importlib.import_module(".transforms", __package__).differentiate(query, key, value, numbers, text, *tensors)
@@ -89,7 +89,7 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         _increment_version(out)
         return out, lse
     except RuntimeError as raised:
-        error, status = operator.take_error(), operator.take_status()
+        error, status = entries.take_error(), operator.take_status()
         if error is not None:
             raise error from raised
         # What was called checks its arguments; these are the words of this interface.

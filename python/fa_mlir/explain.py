@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from . import operator
+from . import entries
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, check_dropout, check_lengths, check_operands,
                         check_packed, check_sink, refuse_options)
 from .attention import _find_torch, attention
@@ -246,7 +246,7 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
         given.update((name, as_numpy(given[name])) for name in _ARRAYS if not callable(given[name]))
     starts, dropout = _check(kind, operands, given, torch if kind is TorchArrays else None)
     is_cuda = kind is TorchArrays and query.is_cuda
-    target = chip or (operator._find_chip(query.get_device()) if is_cuda else None)
+    target = chip or (entries.find_chip(query.get_device()) if is_cuda else None)
     sequences = _list_sequences(operands, given)
     pairs = _count_visible(kind, sequences, given)
     query_heads = operands[0].shape[1 if given["layout"] == "bhsd" else -2]
@@ -264,13 +264,13 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
                              lse=wants_lse, starts=starts, dropout=dropout)
         types = Types(kind.type(operands[0]), operands[0].shape[-1], operands[2].shape[-1])
         found.problem = write_forward(from_text(find_text(decided)), types)
-        found.kernel = operator.compile_text(found.problem, target)
+        found.kernel = entries.compile_text(found.problem, target)
         found.remarks = found.kernel.remarks
         if target and not found.kernel.cubin:
             found.assembler = "the driver"
         found.predicted = _predict(target, types, sequences, query_heads, operands[1].shape[
             1 if given["layout"] == "bhsd" else -2], found.operations)
-        if measure and (chip is None or is_cuda and chip == operator._find_chip(query.get_device())):
+        if measure and (chip is None or is_cuda and chip == entries.find_chip(query.get_device())):
             found.seconds = _measure(torch if is_cuda else None, query, key, value, options)
     except ArgumentError:
         raise

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from . import operator
+from . import gradients, operator
 from .arguments import TorchArrays, check_dropout
 from .errors import UnsupportedError, renames_arguments
 from .planning import find_text, plan
@@ -49,7 +49,7 @@ def _backward(gradient: Any, query: Any, key: Any, value: Any, output: Any, lse:
         output = output.contiguous()
     # torch refuses the derivative of its own operator.
     with torch.no_grad():
-        found, _ = operator.backward(query, key, value, output, lse.contiguous(), (gradient, None), tensors or [], numbers,
+        found, _ = gradients.backward(query, key, value, output, lse.contiguous(), (gradient, None), tensors or [], numbers,
                                      text, (True,) * 3, (False,) * len(tensors or ()))
     return found
 

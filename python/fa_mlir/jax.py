@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 
-from . import jax_regions, operator
+from . import entries, jax_regions
 from .arguments import CAUSAL, check_operands, check_sink, refuse_options
 from .errors import UnsupportedError
 from .planning import find_text, plan
@@ -71,7 +71,7 @@ def _register() -> None:
         except OSError as error:
             raise ImportError(f"cannot open '{path}': {error}; build the target FAJAXShared, or let FA_JAX_LIBRARY "
                               "name the library") from error
-        library.faJAXInitialize(operator._compile)
+        library.faJAXInitialize(entries.compile_entry)
         for platform, name in ("cpu", "faJAXCallCPU"), ("CUDA", "faJAXCallCUDA"):
             address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value
             jax.ffi.register_ffi_target(TARGET, _capsule(address, None, None), platform=platform)
@@ -128,7 +128,7 @@ def _attend_backward(text: str, numbers: tuple, kept: tuple, gradients: tuple) -
 
 def _differentiate_sink(specification: Any, named: dict, output: Any, lse: Any, output_gradient: Any,
                         lse_gradient: Any) -> Any:
-    """As operator.py's of torch."""
+    """As gradients.py has it for torch."""
     delta = (output_gradient.astype(jnp.float32) * output.astype(jnp.float32)).sum(-1)
     if specification.layout == "bshd":
         delta = delta.swapaxes(1, 2)

@@ -11,7 +11,7 @@ import importlib
 from typing import Any
 
 from .arguments import NumpyArrays, TorchArrays, as_numpy, refuse
-from .operator import _find_chip, compile_text
+from .entries import compile_text, find_chip
 
 _PACKED, _PAGES = "#fa.dims<s, h, d>", "#fa.dims<p, s, h, d>"
 
@@ -88,7 +88,7 @@ def sequence_errors(query: Any, key: Any, value: Any, *, query_lengths: Any = No
         if array.ndim != rank:
             raise refuse(name, f"has rank {array.ndim}, expected {rank}")
     text = _write_check(kind.type(query), (query.ndim, key.ndim), tuple(tables))
-    chip = _find_chip(query.device.index or 0) if is_torch and query.is_cuda else None
+    chip = find_chip(query.device.index or 0) if is_torch and query.is_cuda else None
     if is_torch:
         torch = importlib.import_module("torch")
         words = torch.empty(batch, dtype=torch.int32, device=query.device)

@@ -31,12 +31,12 @@ from torch.fx.experimental import _config as shapes_config
 from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
 
-from . import regions
 from .arguments import requires_gradient
 from .captures import Rebuild, Unwatch, Walk, is_same, is_wide, unwatch, watch
 from .errors import UnsupportedError
 from .problem import Traced
-from .regions import ELEMENTS, Body, Refused, Table, Scalar, evaluate, unsupported
+from .regions import ELEMENTS, Body, Refused, Table, Scalar, unsupported
+from .rules import evaluate
 
 aten = torch.ops.aten
 _BUFFERS = {aten.new_zeros.default, aten.new_empty.default}

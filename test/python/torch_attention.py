@@ -23,7 +23,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 import fa_mlir
-from fa_mlir import assembler, operator
+from fa_mlir import assembler, entries, gradients, operator
 from fa_mlir.problem import Specification, Types, from_text, make_deterministic, write_forward
 from fa_mlir.attention import TorchArrays, find_text, pad_heads, plan
 
@@ -421,20 +421,20 @@ class Attention(unittest.TestCase):
             torch.use_deterministic_algorithms(True, warn_only=warn_only)
             with warnings.catch_warnings():
                 warnings.simplefilter("error")
-                ordered = operator._order_sums(of_a_head, types, False, wanted, "sm_90a")
-                self.assertEqual(operator._order_sums(of_distances, types, False, wanted, None),
+                ordered = gradients._order_sums(of_a_head, types, False, wanted, "sm_90a")
+                self.assertEqual(gradients._order_sums(of_distances, types, False, wanted, None),
                                  make_deterministic(of_distances))
             self.assertTrue(from_text(ordered).deterministic)
-            self.assertIn("kernel", operator.compile_gradient(from_text(ordered), types, False, wanted, "sm_90a").manifest)
+            self.assertIn("kernel", entries.compile_gradient(from_text(ordered), types, False, wanted, "sm_90a").manifest)
         with self.assertWarnsRegex(UserWarning, "gradients of query, score_0 are summed in any order: sm_90a has no form"):
-            self.assertEqual(operator._order_sums(of_distances, types, False, wanted, "sm_90a"), of_distances)
+            self.assertEqual(gradients._order_sums(of_distances, types, False, wanted, "sm_90a"), of_distances)
         torch.use_deterministic_algorithms(True)
-        ordered = operator._order_sums(of_distances, types, False, wanted, "sm_90a")
+        ordered = gradients._order_sums(of_distances, types, False, wanted, "sm_90a")
         with self.assertRaisesRegex(fa_mlir.UnsupportedError, "in one order .*add to in any order on sm_90a"):
-            operator.compile_gradient(from_text(ordered), types, False, wanted, "sm_90a")
+            entries.compile_gradient(from_text(ordered), types, False, wanted, "sm_90a")
         # What the call itself asks for is no choice of warn_only's.
         torch.use_deterministic_algorithms(True, warn_only=True)
-        self.assertEqual(operator._order_sums(ordered, types, False, wanted, "sm_90a"), ordered)
+        self.assertEqual(gradients._order_sums(ordered, types, False, wanted, "sm_90a"), ordered)
 
     def test_fork(self):
         """A child of a process that has run attention runs it, and compiles more."""
@@ -623,7 +623,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
         # Of a GPU, which there need not be.
         for dims, expected in ((64, 512), "'value' is of head dim 512 on sm_90a.* at most 256"), ((320, 64), "'query' is of head dim 320"):
             with self.assertRaisesRegex(fa_mlir.UnsupportedError, expected):
-                operator.compile_forward(Specification(), Types("bf16", *dims), "sm_90a")
+                entries.compile_forward(Specification(), Types("bf16", *dims), "sm_90a")
         with self.assertRaisesRegex(RuntimeError, "expected 4"):
             torch.ops.fa_mlir.attention(query[0], key, value, *arguments(query, key, value)[3:])
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "head dim"):

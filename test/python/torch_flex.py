@@ -336,9 +336,10 @@ class Traces(unittest.TestCase):
         def skips(s, b, h, q, k):
             return s + torch.ones(24, 24)[:, 3].sum()
 
-        for name, function, what in ("mask", sorts, "sort"), ("score", branches, "if q > k"), ("score", skips, "aten.ones"):
+        for name, function, what in (("block_mask", sorts, "sort"), ("score_mod", branches, "if q > k"),
+                                     ("score_mod", skips, "aten.ones")):
             with self.assertRaises(fa_mlir.UnsupportedError) as raised:
-                fa_mlir.flex_attention(*self.inputs, **{"score_mod" if name == "score" else "block_mask": function})
+                fa_mlir.flex_attention(*self.inputs, **{name: function})
             self.assertEqual(raised.exception.argument, name)
             self.assertIn(what, str(raised.exception))
             self.assertIn(os.path.basename(__file__), str(raised.exception))

@@ -1,0 +1,447 @@
+"""Rules of torch's operations in score functions and masks: what each is of values of a region.
+
+A rule takes the body, the node's arguments as values, and the type of the result. `evaluate`, at the end, applies that of a node.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .regions import TYPES, Body, Refused, Scalar, Table, is_float
+
+aten = torch.ops.aten
+Rule = Callable[..., Any]
+_OPERATIONS: dict[Any, Rule] = {}
+
+
+def _rule(*targets: Any) -> Callable[[Rule], Rule]:
+    def add(rule: Rule) -> Rule:
+        for target in targets:
+            _OPERATIONS[target] = rule
+        return rule
+    return add
+
+
+def _as(body: Body, value: Any, dtype: Any) -> Scalar:
+    """A value or a number of Python in a type."""
+    if isinstance(value, Table):
+        raise Refused("an operation on a whole tensor, expected its elements by index")
+    return body.cast(value, dtype) if isinstance(value, Scalar) else body.constant(value, dtype)
+
+
+def _common(*values: Any) -> Any:
+    """The type that torch computes a comparison in."""
+    dtype, number = None, None
+    for value in values:
+        if isinstance(value, Scalar):
+            dtype = value.dtype if dtype is None else torch.promote_types(dtype, value.dtype)
+        else:
+            number = value
+    if dtype is None:
+        return torch.float32 if isinstance(number, float) else torch.int64
+    if isinstance(number, float) and not is_float(dtype):
+        return torch.float32
+    return torch.int64 if isinstance(number, int) and dtype == torch.bool and not isinstance(number, bool) else dtype
+
+
+def _arithmetic(float_name: str, integer_name: str, keeps_sign: bool) -> Rule:
+    def rule(body: Body, left: Any, right: Any, *, dtype: Any, alpha: Any = 1, **_: Any) -> Scalar:
+        left, right = _as(body, left, dtype), _as(body, right, dtype)
+        if dtype == torch.bool:
+            return body.binary("arith.andi" if "mul" in integer_name else "arith.ori", left, right)
+        if alpha != 1:
+            right = _arithmetic("mulf", "muli", True)(body, right, alpha, dtype=dtype)
+        return body.binary("arith." + (float_name if is_float(dtype) else integer_name), left, right,
+                           keeps_sign and left.not_negative and right.not_negative)
+    return rule
+
+
+for _target in (aten.add.Tensor, aten.add.Scalar, operator.add):
+    _OPERATIONS[_target] = _arithmetic("addf", "addi", True)
+for _target in (aten.sub.Tensor, aten.sub.Scalar, operator.sub):
+    _OPERATIONS[_target] = _arithmetic("subf", "subi", False)
+for _target in (aten.mul.Tensor, aten.mul.Scalar, operator.mul):
+    _OPERATIONS[_target] = _arithmetic("mulf", "muli", True)
+
+
+@_rule(aten.rsub.Tensor, aten.rsub.Scalar)
+def _reverse_subtract(body: Body, left: Any, right: Any, *, dtype: Any, alpha: Any = 1, **_: Any) -> Scalar:
+    return _OPERATIONS[aten.sub.Tensor](body, right, left, dtype=dtype, alpha=alpha)
+
+
+def _check_divisor(value: Scalar) -> None:
+    if value.constant == 0:
+        raise Refused("an integer division by 0")
+
+
+def _divide_rest(body: Body, left: Scalar, right: Scalar) -> tuple[Scalar, Scalar]:
+    """The rest, of the sign of `left`, exact for floats too, and whether that of `right` differs:
+    a quotient that was rounded may be an integer too far."""
+    name = "arith.remf" if is_float(left.dtype) else "arith.remsi"
+    rest, zero = body.binary(name, left, right, left.not_negative), body.constant(0, left.dtype)
+    if left.not_negative and right.not_negative:
+        return rest, body.constant(False, torch.bool)
+    differs = body.compare("ne", body.compare("lt", rest, zero), body.compare("lt", right, zero))
+    return rest, body.binary("arith.andi", body.compare("ne", rest, zero), differs)
+
+
+@_rule(aten.floor_divide.default, aten.floor_divide.Scalar, operator.floordiv)
+def _floor_divide(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    left, right = _as(body, left, dtype), _as(body, right, dtype)
+    if is_float(dtype):
+        rest, is_wrong = _divide_rest(body, left, right)
+        quotient = body.binary("arith.divf", body.binary("arith.subf", left, rest), right)
+        below = body.binary("arith.subf", quotient, body.constant(1, dtype))
+        rounded = body.unary("math.roundeven", body.select(is_wrong, below, quotient))
+        # Of 0 there is no rest.
+        return body.select(body.compare("eq", right, body.constant(0, dtype)), body.binary("arith.divf", left, right), rounded)
+    _check_divisor(right)
+    return body.binary("arith.floordivsi", left, right, left.not_negative and right.not_negative)
+
+
+@_rule(aten.div.Tensor, aten.div.Scalar, operator.truediv)
+def _divide(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return body.binary("arith.divf", _as(body, left, dtype), _as(body, right, dtype))
+
+
+@_rule(aten.div.Tensor_mode, aten.div.Scalar_mode)
+def _divide_in_mode(body: Body, left: Any, right: Any, *, dtype: Any, rounding_mode: str | None = None,
+                    **_: Any) -> Scalar:
+    if rounding_mode is None:
+        return _divide(body, left, right, dtype=dtype)
+    if rounding_mode == "floor":
+        return _floor_divide(body, left, right, dtype=dtype)
+    left, right = _as(body, left, dtype), _as(body, right, dtype)
+    if is_float(dtype):
+        return body.unary("math.trunc", body.binary("arith.divf", left, right))
+    _check_divisor(right)
+    if right.constant is None or right.constant == -1:
+        raise Refused("an integer division rounded to zero by a number known at run time, expected a constant, "
+                      "or rounding_mode='floor'")
+    return body.binary("arith.divsi", left, right)
+
+
+@_rule(aten.remainder.Tensor, aten.remainder.Scalar, operator.mod)
+def _remainder(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    left, right = _as(body, left, dtype), _as(body, right, dtype)
+    if not is_float(dtype):
+        _check_divisor(right)
+    rest, is_wrong = _divide_rest(body, left, right)
+    if is_wrong.constant is False:
+        return rest
+    # Its sign is the divisor's.
+    result = body.select(is_wrong, _OPERATIONS[aten.add.Tensor](body, rest, right, dtype=dtype), rest)
+    return Scalar(result.name, dtype, None, right.not_negative)
+
+
+@_rule(aten.fmod.Tensor, aten.fmod.Scalar)
+def _fmod(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    left, right = _as(body, left, dtype), _as(body, right, dtype)
+    if not is_float(dtype):
+        _check_divisor(right)
+    return body.binary("arith.remf" if is_float(dtype) else "arith.remsi", left, right)
+
+
+@_rule(aten.pow.Tensor_Scalar, aten.pow.Tensor_Tensor, aten.pow.Scalar, operator.pow)
+def _power(body: Body, base: Any, exponent: Any, *, dtype: Any, **_: Any) -> Scalar:
+    power = exponent.constant if isinstance(exponent, Scalar) else exponent
+    base = _as(body, base, dtype)
+    if power is not None and float(power).is_integer() and 0 <= power <= 8:
+        result = body.constant(1, dtype)
+        for i in range(int(power)):
+            result = base if i == 0 else _OPERATIONS[aten.mul.Tensor](body, result, base, dtype=dtype)
+        return result
+    if not is_float(dtype):
+        if power is None:
+            return body.binary("math.ipowi", base, _as(body, exponent, dtype))
+        if power < 0:
+            raise Refused(f"an integer to the power of {power}, expected 0 or more, or floats")
+        # By squares: a bit of the exponent each.
+        half = _power(body, base, power // 2, dtype=dtype)
+        square = body.binary("arith.muli", half, half)
+        return body.binary("arith.muli", square, base) if power % 2 else square
+    if power == 0.5:
+        return body.unary("math.sqrt", base)
+    return body.binary("math.powf", base, _as(body, exponent, dtype))
+
+
+def _function(name: str) -> Rule:
+    def rule(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+        # torch computes 16-bit floats in f32 and rounds once.
+        wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+        return body.cast(body.unary(name, _as(body, value, wide)), dtype)
+    return rule
+
+
+for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "atan", "erf",
+              "sqrt", "rsqrt", "sinh", "cosh", "asin", "acos", "asinh", "acosh", "atanh"):
+    _OPERATIONS[getattr(aten, _name).default] = _function("math." + _name)
+
+
+def _rounding(name: str) -> Rule:
+    def rule(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+        value = _as(body, value, dtype)
+        return body.unary(name, value) if is_float(dtype) else value
+    return rule
+
+
+for _name, _text in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"), ("round", "roundeven")):
+    _OPERATIONS[getattr(aten, _name).default] = _rounding("math." + _text)
+
+
+@_rule(aten.sigmoid.default)
+def _sigmoid(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    one = body.constant(1, wide)
+    power = body.unary("math.exp", body.unary("arith.negf", _as(body, value, wide)))
+    return body.cast(body.binary("arith.divf", one, body.binary("arith.addf", one, power)), dtype)
+
+
+@_rule(aten.reciprocal.default)
+def _reciprocal(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return body.binary("arith.divf", body.constant(1, dtype), _as(body, value, dtype))
+
+
+@_rule(aten.neg.default, operator.neg)
+def _negate(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    value = _as(body, value, dtype)
+    if is_float(dtype):
+        return body.unary("arith.negf", value)
+    return body.binary("arith.subi", body.constant(0, dtype), value)
+
+
+@_rule(aten.abs.default, operator.abs)
+def _absolute(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    value = _as(body, value, dtype)
+    result = body.unary("math.absf" if is_float(dtype) else "math.absi", value)
+    return Scalar(result.name, dtype, None, True)
+
+
+@_rule(aten.sign.default)
+def _sign(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    value, zero, one = _as(body, value, dtype), body.constant(0, dtype), body.constant(1, dtype)
+    below = body.select(body.compare("lt", value, zero), body.constant(-1, dtype), zero)
+    return body.select(body.compare("gt", value, zero), one, below)
+
+
+@_rule(aten.maximum.default)
+def _maximum(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    left, right = _as(body, left, dtype), _as(body, right, dtype)
+    return body.binary("arith.maximumf" if is_float(dtype) else "arith.maxsi", left, right,
+                       left.not_negative or right.not_negative)
+
+
+@_rule(aten.minimum.default)
+def _minimum(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    left, right = _as(body, left, dtype), _as(body, right, dtype)
+    return body.binary("arith.minimumf" if is_float(dtype) else "arith.minsi", left, right,
+                       left.not_negative and right.not_negative)
+
+
+@_rule(aten.clamp.default, aten.clamp.Tensor)
+def _clamp(body: Body, value: Any, least: Any = None, greatest: Any = None, *, dtype: Any, min: Any = None,
+           max: Any = None, **_: Any) -> Scalar:
+    least, greatest = least if min is None else min, greatest if max is None else max
+    value = _as(body, value, dtype)
+    if least is not None:
+        value = _maximum(body, value, least, dtype=dtype)
+    return value if greatest is None else _minimum(body, value, greatest, dtype=dtype)
+
+
+@_rule(aten.clamp_min.default, aten.clamp_min.Tensor)
+def _clamp_min(body: Body, value: Any, least: Any = None, *, dtype: Any, min: Any = None, **_: Any) -> Scalar:
+    return _maximum(body, value, least if min is None else min, dtype=dtype)
+
+
+@_rule(aten.clamp_max.default, aten.clamp_max.Tensor)
+def _clamp_max(body: Body, value: Any, greatest: Any = None, *, dtype: Any, max: Any = None, **_: Any) -> Scalar:
+    return _minimum(body, value, greatest if max is None else max, dtype=dtype)
+
+
+@_rule(aten.relu.default)
+def _relu(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return _maximum(body, value, 0, dtype=dtype)
+
+
+def _comparison(predicate: str) -> Rule:
+    def rule(body: Body, left: Any, right: Any, **_: Any) -> Scalar:
+        dtype = _common(left, right)
+        return body.compare(predicate, _as(body, left, dtype), _as(body, right, dtype))
+    return rule
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    for _target in (getattr(aten, _name).Tensor, getattr(aten, _name).Scalar, getattr(operator, _name)):
+        _OPERATIONS[_target] = _comparison(_name)
+
+
+def _logical(name: str) -> Rule:
+    def rule(body: Body, left: Any, right: Any, **_: Any) -> Scalar:
+        return body.binary(name, _as(body, left, torch.bool), _as(body, right, torch.bool))
+    return rule
+
+
+def _bitwise(name: str) -> Rule:
+    def rule(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+        left, right = _as(body, left, dtype), _as(body, right, dtype)
+        return body.binary(name, left, right, left.not_negative and right.not_negative)
+    return rule
+
+
+for _name, _text in (("and", "arith.andi"), ("or", "arith.ori"), ("xor", "arith.xori")):
+    _OPERATIONS[getattr(aten, f"logical_{_name}").default] = _logical(_text)
+    for _overload in ("Tensor", "Scalar"):
+        _OPERATIONS[getattr(getattr(aten, f"bitwise_{_name}"), _overload)] = _bitwise(_text)
+        _OPERATIONS[getattr(getattr(aten, f"__{_name}__"), _overload)] = _bitwise(_text)
+
+
+@_rule(aten.logical_not.default)
+def _logical_not(body: Body, value: Any, **_: Any) -> Scalar:
+    return body.binary("arith.xori", _as(body, value, torch.bool), body.constant(True, torch.bool))
+
+
+@_rule(aten.bitwise_not.default)
+def _bitwise_not(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return body.binary("arith.xori", _as(body, value, dtype), body.constant(True if dtype == torch.bool else -1, dtype))
+
+
+def _shift(name: str) -> Rule:
+    def rule(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+        return body.binary(name, _as(body, left, dtype), _as(body, right, dtype))
+    return rule
+
+
+for _overload in ("Tensor", "Tensor_Scalar"):
+    _OPERATIONS[getattr(aten.bitwise_left_shift, _overload)] = _shift("arith.shli")
+    _OPERATIONS[getattr(aten.bitwise_right_shift, _overload)] = _shift("arith.shrsi")
+for _overload in ("Tensor", "Scalar"):
+    _OPERATIONS[getattr(aten.__lshift__, _overload)] = _shift("arith.shli")
+    _OPERATIONS[getattr(aten.__rshift__, _overload)] = _shift("arith.shrsi")
+
+
+@_rule(aten.where.self, aten.where.ScalarSelf, aten.where.ScalarOther, aten.where.Scalar)
+def _where(body: Body, condition: Any, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return body.select(_as(body, condition, torch.bool), _as(body, left, dtype), _as(body, right, dtype))
+
+
+@_rule(aten.masked_fill.Scalar, aten.masked_fill.Tensor)
+def _masked_fill(body: Body, value: Any, condition: Any, other: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return _where(body, condition, other, value, dtype=dtype)
+
+
+@_rule(aten.isnan.default)
+def _is_nan(body: Body, value: Any, **_: Any) -> Scalar:
+    value = _as(body, value, value.dtype)
+    if not is_float(value.dtype):
+        return body.constant(False, torch.bool)
+    return body.add(f"arith.cmpf uno, {value.name}, {value.name} : {TYPES[value.dtype]}", torch.bool)
+
+
+@_rule(aten.isinf.default)
+def _is_infinite(body: Body, value: Any, **_: Any) -> Scalar:
+    value = _as(body, value, value.dtype)
+    if not is_float(value.dtype):
+        return body.constant(False, torch.bool)
+    return body.compare("eq", body.unary("math.absf", value), body.constant(math.inf, value.dtype))
+
+
+@_rule(aten._to_copy.default, aten.to.dtype, torch.ops.prims.convert_element_type.default, aten.clone.default,
+       aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default, aten.lift_fresh.default,
+       aten.scalar_tensor.default, torch.sym_float, torch.sym_int, aten.contiguous.default)
+def _copy(body: Body, value: Any, *_args: Any, dtype: Any, **_: Any) -> Any:
+    return value if isinstance(value, Table) else _as(body, value, dtype)
+
+
+@_rule(aten.full.default)
+def _full(body: Body, _size: Any, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return _as(body, value, dtype)
+
+
+@_rule(aten.full_like.default)
+def _full_like(body: Body, _like: Any, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return _as(body, value, dtype)
+
+
+@_rule(aten.zeros_like.default, aten.zeros.default, aten.new_zeros.default)
+def _zeros(body: Body, *_args: Any, dtype: Any, **_: Any) -> Scalar:
+    return body.constant(0, dtype)
+
+
+@_rule(aten.ones_like.default, aten.ones.default, aten.new_ones.default)
+def _ones(body: Body, *_args: Any, dtype: Any, **_: Any) -> Scalar:
+    return body.constant(1, dtype)
+
+
+@_rule(aten.index.Tensor)
+def _index(body: Body, table: Any, indices: Any, **_: Any) -> Any:
+    if not isinstance(table, Table):
+        raise Refused("an index of a scalar")
+    for index in indices:
+        if index is None:
+            raise Refused("an index that skips a dim, expected indices from the first dim on")
+        if isinstance(index, Scalar) and index.dtype == torch.bool:
+            raise Refused("an index of bool, expected integers")
+        table = body.index(table, _as(body, index, index.dtype if isinstance(index, Scalar) else torch.int64))
+    return table
+
+
+@_rule(aten.select.int)
+def _select(body: Body, table: Any, dim: int, index: Any, **_: Any) -> Any:
+    if not isinstance(table, Table):
+        raise Refused("an index of a scalar")
+    if dim != 0:
+        raise Refused(f"an index of dim {dim}, expected indices from the first dim on")
+    return body.index(table, _as(body, index, torch.int64))
+
+
+@_rule(aten.sym_size.int)
+def _size(body: Body, table: Any, dim: int, **_: Any) -> Scalar:
+    if not isinstance(table, Table):
+        raise Refused("the size of a scalar")
+    return body.size(table, len(table.indices) + dim)
+
+
+@_rule(torch.sym_max)
+def _sym_max(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return _maximum(body, left, right, dtype=dtype)
+
+
+@_rule(torch.sym_min)
+def _sym_min(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return _minimum(body, left, right, dtype=dtype)
+
+
+def get_dtype(value: Any) -> Any:
+    """The type of what a node computes."""
+    if isinstance(value, torch.Tensor):
+        return value.dtype
+    if isinstance(value, (bool, torch.SymBool)):
+        return torch.bool
+    if isinstance(value, (int, torch.SymInt)):
+        return torch.int64
+    if isinstance(value, (float, torch.SymFloat)):
+        return torch.float32
+    return None
+
+
+def evaluate(body: Body, node: Any, values: dict) -> Any:
+    """The value of a node of the graph that calls something."""
+    rule = _OPERATIONS.get(node.target)
+    if rule is None:
+        raise Refused(f"the operation {node.target}")
+    made = node.meta.get("val")
+    if isinstance(made, torch.Tensor) and made.dim() and not any(
+            isinstance(values.get(argument), Table) for argument in node.args if isinstance(argument, torch.fx.Node)):
+        raise Refused(f"a tensor of shape {tuple(made.shape)} that {node.target} makes, expected scalars")
+    dtype = get_dtype(made)
+    if dtype is not None and dtype not in TYPES:
+        raise Refused(f"values of {dtype}, expected one of {', '.join(map(str, TYPES))}")
+    arguments = torch.fx.map_arg(node.args, lambda argument: values[argument])
+    named = torch.fx.map_arg({name: value for name, value in node.kwargs.items() if name not in (
+        "dtype", "device", "layout", "pin_memory", "memory_format")}, lambda argument: values[argument])
+    return rule(body, *arguments, dtype=dtype, **named)
