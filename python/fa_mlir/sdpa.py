@@ -166,7 +166,7 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
     on_unsupported: what to do where that has no form for a call: "error" raises
     UnsupportedError; "warn" warns, once for each reason, and calls torch's own;
     "torch" calls it without a word. override_counts() counts each. A choice by
-    torch.nn.attention.sdpa_kernel is such a reason; torch.compile asks for it when it traces.
+    torch.nn.attention.sdpa_kernel is such a reason; torch.compile asks for all when it traces.
 
         with fa_mlir.override_sdpa("warn"):
             loss = model(batch)
