@@ -43,12 +43,13 @@ if TYPE_CHECKING:
     from .runtime import WORKSPACE_LIMIT, Runtime
     from .sequences import SequenceError, sequence_errors
 
+# Without what needs torch to be imported, which there need not be.
 __all__ = [
-    "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation", "FlexPass",
+    "ArgumentError", "CompilationError", "CompiledKernel", "Context", "Diagnostic", "Error", "Explanation",
     "Function", "Jitted", "Kernel", "Module", "OutOfMemoryError", "Runtime", "SequenceError", "UnsupportedError",
     "WORKSPACE_LIMIT", "attention", "clear_memory", "compat", "compile", "diffusers", "explain", "flash_attn",
-    "flash_attn_interface", "flex_attention", "flex_backend", "hf", "jit", "load", "override_counts", "override_sdpa",
-    "register_flash_attention_impl", "sdpa", "sequence_errors", "stats", "vllm", "xformers"]
+    "flash_attn_interface", "flex_attention", "hf", "jit", "load", "override_counts", "override_sdpa",
+    "sdpa", "sequence_errors", "stats", "vllm", "xformers"]
 
 # Modules by what they give, imported when it is first asked for: importing all takes
 # longer than the rest.
@@ -78,7 +79,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PLACES, *_MODULES})
 
 
 def _prepare_torch() -> None:

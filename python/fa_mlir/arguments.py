@@ -20,6 +20,7 @@ CAUSAL = (None, "bottom_right", "top_left")
 _TORCH_TYPES = {"torch.float16": "f16", "torch.bfloat16": "bf16", "torch.float32": "f32",
                 "torch.float64": "f64", "torch.bool": "i1", "torch.int8": "i8", "torch.int32": "i32",
                 "torch.int64": "i64"}
+_MOST_F32 = (2 - 2**-23) * 2.0**127
 _NUMPY_TYPES = {name.removeprefix("torch."): text for name, text in _TORCH_TYPES.items()}
 
 
@@ -30,6 +31,9 @@ def refuse(argument: str, message: str) -> Exception:
 def show_shape(shape: Any) -> str:
     # Dynamo has no str() of a tuple of symbolic sizes.
     return "(" + ", ".join([f"{size}" for size in shape]) + (",)" if len(shape) == 1 else ")")
+
+
+_INT32 = "expected int32: .to(torch.int32), or numpy's .astype"
 
 
 class TorchArrays:
@@ -152,17 +156,27 @@ def describe_mask(mask: Any, kind: Any, shape: tuple) -> tuple:
 
 
 def check_number(name: str, value: Any, expected: str) -> float:
-    if type(value) is float:
-        return value
+    """A number that f32 holds, in which it is computed with."""
     try:
         # float() reads text.
         if isinstance(value, (str, bytes, bytearray)):
             raise TypeError
-        return float(value)
+        number = value if type(value) is float else float(value)
+        if not -_MOST_F32 <= number <= _MOST_F32:
+            raise OverflowError
+        return number
     except (TypeError, ValueError, OverflowError, RuntimeError):
         shown = f"of shape {show_shape(value.shape)}" if hasattr(value, "shape") else repr(value)
         shown = shown if len(shown) < 50 else shown[:50] + "..."
         raise refuse(name, f"is {shown}, expected {expected}") from None
+
+
+def check_flag(name: str, value: Any) -> bool:
+    if value is True or value is False:
+        return value
+    if type(value).__name__ in ("bool", "bool_") or isinstance(value, int):
+        return bool(value)
+    raise refuse(name, f"is {value!r}, expected True or False")
 
 
 def check_window(window: Any) -> tuple[int, int]:
@@ -180,12 +194,17 @@ def check_window(window: Any) -> tuple[int, int]:
 
 #===--- Checks ------------------------------------------------------------===#
 
+def check_ranks(query: Any, key: Any, value: Any, rank: int) -> None:
+    if not len(query.shape) == len(key.shape) == len(value.shape) == rank:
+        for name, array in ("query", query), ("key", key), ("value", value):
+            if len(array.shape) != rank:
+                raise refuse(name, f"has rank {len(array.shape)}, expected " + (
+                    "4, or 3 of all without a batch" if rank == 4 else "3 as the query, which has no batch"))
+
+
 def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> None:
     query_shape, key_shape, value_shape = query.shape, key.shape, value.shape
-    if len(query_shape) != 4 or len(key_shape) != 4 or len(value_shape) != 4:
-        for name, shape in ("query", query_shape), ("key", key_shape), ("value", value_shape):
-            if len(shape) != 4:
-                raise refuse(name, f"has rank {len(shape)}, expected 4, or 3 of all without a batch")
+    check_ranks(query, key, value, 4)
     batch, one, two, head_dim = key_shape
     heads, query_heads = (one, query_shape[1]) if layout == "bhsd" else (two, query_shape[2])
     if head_dim != query_shape[3]:
@@ -197,10 +216,19 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
         raise refuse("key", f"has batch {batch}, expected that of the query, {query_shape[0]}")
     if heads == 0 or query_heads % heads:
         raise refuse("key", f"has {heads} heads, expected a divisor of the query's {query_heads}")
+    check_types(query, key, value, kind)
     for name, array in ("query", query), ("key", key), ("value", value):
         if kind.strides(array)[3] != 1 and array.shape[3] != 1:
             raise refuse(name, f"has stride {kind.strides(array)[3]} in the head dim, expected 1: pass a "
                          "contiguous copy")
+
+
+def check_types(query: Any, key: Any, value: Any, kind: Any) -> None:
+    for name, array in ("key", key), ("value", value):
+        if array.dtype != query.dtype:
+            raise refuse(name, f"has dtype {array.dtype}, expected that of the query, {query.dtype}")
+        if kind is TorchArrays and array.device != query.device:
+            raise refuse(name, f"is on {array.device}, expected the query's device, {query.device}")
 
 
 def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, key_lengths: Any, kind: Any) -> tuple:
@@ -224,6 +252,10 @@ def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, k
                      "as the key")
     if not key.shape[-2] or query.shape[-2] % key.shape[-2]:
         raise refuse("key", f"has {key.shape[-2]} heads, expected a divisor of the query's {query.shape[-2]}")
+    check_types(query, key, value, kind)
+    for name, array in ("query_starts", query_starts), ("key_starts", key_starts):
+        if array is not None and (array.ndim != 1 or not array.shape[0]):
+            raise refuse(name, f"has shape {show_shape(array.shape)}, expected (batch + 1,)")
     batch = query.shape[0] if query_starts is None else query_starts.shape[0] - 1
     found: list[Any] = []
     for name, array, shape in (("query_starts", query_starts, (batch + 1,)), ("key_starts", key_starts, (batch + 1,)),
@@ -236,7 +268,7 @@ def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, k
             raise refuse(name, f"has shape {show_shape(array.shape)}, expected ({shape[0]}" + (
                 ", pages)" if rank == 2 else ",), batch + 1"))
         if kind.type(array) != "i32":
-            raise refuse(name, f"has dtype {array.dtype}, expected int32")
+            raise refuse(name, f"has dtype {array.dtype}, {_INT32}")
         found.append(kind.contiguous(array))
     return tuple(found)
 
@@ -267,6 +299,8 @@ def check_dropout(dropout_p: Any, state: Any, query: Any, torch: Any) -> tuple |
 def check_sink(sink: Any, heads: int, torch: Any) -> Any:
     if tuple(sink.shape) != (heads,):
         raise refuse("sink", f"has shape {show_shape(sink.shape)}, expected ({heads},)")
+    if "complex" in str(sink.dtype):
+        raise refuse("sink", f"has dtype {sink.dtype}, expected float32")
     if torch is not None:
         return sink.to(torch.float32).contiguous()
     numpy = importlib.import_module("numpy")
@@ -316,12 +350,12 @@ def check_tensors(torch: Any, *arrays: Any) -> None:
         if array is not None and not (type(array) is tensor and array.layout is strided and not array.is_nested):
             break
     else:
-        if arrays[1] is not None and arrays[2] is not None:
+        if arrays[0] is not None and arrays[1] is not None and arrays[2] is not None:
             return
     for name, array in zip(_NAMES, arrays):
         if array is None:
-            if name in ("key", "value"):
-                raise refuse(name, "is None, expected a torch.Tensor, as the query is")
+            if name in ("query", "key", "value"):
+                raise refuse(name, "is None, expected a torch.Tensor" + (", as the query is" if name != "query" else ""))
         elif not isinstance(array, torch.Tensor):
             raise refuse(name, f"is a {type(array).__name__}, expected a torch.Tensor, as the query is")
         elif array.is_nested or array.layout is not torch.strided:
@@ -358,6 +392,8 @@ def _overlaps(out: Any, array: Any, may_be_same: bool = False) -> bool:
         return numpy.may_share_memory(out, array) and out.flags.forc and array.flags.forc
     if not hasattr(out, "untyped_storage") or out.is_meta or not out.numel() or not array.numel():
         return False
+    if sys.modules["torch"].compiler.is_dynamo_compiling():
+        return False
     functions = sys.modules["torch"]._C._functorch
     if functions.is_functorch_wrapped_tensor(out) or functions.is_functorch_wrapped_tensor(array):
         return False
@@ -384,11 +420,13 @@ def check_out(out: Any, query: Any, key: Any, value: Any) -> None:
     expected = (*query.shape[:-1], value.shape[-1])
     if tuple(out.shape) != expected:
         raise refuse("out", f"has shape {show_shape(out.shape)}, expected {show_shape(expected)}")
+    if any(stride < 0 for stride in getattr(out, "strides", None) or ()):
+        raise refuse("out", f"has the strides {out.strides}, expected none that is negative")
     if out.dtype != query.dtype:
         raise refuse("out", f"has dtype {out.dtype}, expected {query.dtype}")
     if getattr(out, "device", None) != getattr(query, "device", None):
         raise refuse("out", f"is on {out.device}, expected {query.device}")
-    if hasattr(out, "is_neg") and out.is_neg():
+    if hasattr(out, "is_neg") and not sys.modules["torch"].compiler.is_dynamo_compiling() and out.is_neg():
         raise refuse("out", "is read with the other sign, expected one that .is_neg() is False of")
 
 
@@ -398,7 +436,7 @@ def check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:
     if tuple(lengths.shape) != (batch,):
         raise refuse(name, f"has shape {show_shape(lengths.shape)}, expected ({batch},)")
     if kind.type(lengths) != "i32":
-        raise refuse(name, f"has dtype {lengths.dtype}, expected int32")
+        raise refuse(name, f"has dtype {lengths.dtype}, {_INT32}")
     return kind.contiguous(lengths)
 
 
@@ -427,11 +465,14 @@ def pad_heads(query: Any, key: Any, value: Any, scale: float | None) -> tuple:
     return *[pad(tensor, (0, -tensor.shape[-1] % 8)) for tensor in (query, key, value)], scale
 
 
-def as_numpy(array: Any, name: str = "query") -> Any:
+def as_numpy(array: Any, name: str = "out") -> Any:
+    if array is None and name in ("query", "key", "value"):
+        raise refuse(name, "is None, expected an array")
     if array is None or hasattr(array, "__array_interface__"):
-        return array
+        # Compiled code steps forward.
+        return array.copy() if any(stride < 0 for stride in getattr(array, "strides", None) or ()) else array
     if not hasattr(array, "__dlpack__"):
-        raise refuse(name, f"is an array, got {type(array).__name__}, which has no __dlpack__")
+        raise refuse(name, f"is a {type(array).__name__}, expected an array of numpy's or torch's, or of others with __dlpack__")
     kind, _ = array.__dlpack_device__()
     if int(kind) != 1:
         raise UnsupportedError(name, f"on a device of DLPack type {int(kind)}", "host memory (1) or torch tensors",

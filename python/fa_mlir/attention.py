@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 
 from . import entries, operator, planning
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_lengths, check_operands,
-                        check_out, check_packed, check_sink, check_tensors, clear, pad_heads, refuse, refuse_options,
+                        check_flag, check_out, check_packed, check_ranks, check_sink, check_tensors, clear, pad_heads, refuse, refuse_options,
                         refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, plan
@@ -90,11 +90,11 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         return out, lse
     except RuntimeError as raised:
         error, status = entries.take_error(), operator.take_status()
-        if error is not None:
-            raise error from raised
         # What was called checks its arguments; these are the words of this interface.
         if query.ndim == key.ndim == 4 and not from_text(text).pages:
             check_operands(query, key, value, layout, TorchArrays)
+        if error is not None:
+            raise error from raised
         if status:
             raise make_error(status, str(raised)) from raised
         raise
@@ -157,7 +157,10 @@ def _plain_first(function: _Function) -> _Function:
                   out: Any = None, **others: Any) -> Any:
         if (type(query) is _tensor and not _is_compiling()
                 and (not others or all(itertools.starmap(_is_default, others.items())))):
-            call = _plain_calls.get((layout, causal, return_lse))
+            try:
+                call = _plain_calls.get((layout, causal, return_lse))
+            except TypeError:  # one that has no hash
+                call = None
             if call is not None:
                 found = call(query, key, value) if out is None else call(query, key, value, out)
                 if found is not None:
@@ -190,7 +193,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         the value's head dim may differ. Strides are free but for the head dim's, 1. On a
         GPU, head dims that are no multiples of 8 are padded where gradients are asked for.
     score: a function (score, batch, head, query, key) -> score, as FlexAttention's
-        score_mod. It sees the scaled score after softcap, alibi and bias.
+        score_mod. It sees the scaled score after softcap, alibi and bias. A captured
+        tensor is 0 past its sizes.
     mask: a function (batch, head, query, key) -> bool, as mask_mod, or an array of
         bool that broadcasts to (batch, heads, queries, keys); True is visible.
     causal: "bottom_right" (the last query sees the last key) or "top_left" (query i
@@ -211,6 +215,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     query_starts, key_starts: int32, (batch + 1): packed sequences. Sequence b has the
         rows from starts[b] to starts[b + 1] of (rows, heads, head dim); lse is then
         (heads, rows). Rows of no sequence are 0. Functions see positions in a sequence.
+        Starts that fall, or end past the rows, give NaN or 0: sequence_errors() says which.
     key_pages: int32, (batch, pages of a sequence): key j of sequence b is row j mod
         page size of page key_pages[b, j // page size]; key and value are (pages, page
         size, key heads, head dim), and key_lengths are needed. Takes no gradient.
@@ -230,6 +235,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     """
     if layout not in LAYOUTS or causal not in CAUSAL:
         refuse_options(layout, causal)
+    return_lse = check_flag("return_lse", return_lse)
     torch = _torch or _find_torch()
     is_torch = torch is not None and isinstance(query, torch.Tensor)
     kind: Any = TorchArrays
@@ -252,6 +258,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         starts = check_packed(query, key, value, layout, (query_starts, key_starts, key_pages), key_lengths, kind)
     is_unbatched = starts is None and query.ndim == 3
     if is_unbatched:
+        check_ranks(query, key, value, 3)
         query, key, value = query[None], key[None], value[None]
         out = out[None] if out is not None else None
     if starts is not None:

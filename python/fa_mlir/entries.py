@@ -22,6 +22,8 @@ _OUTPUT, _LSE = -1, -2
 # FaDataType of operands.
 _NAMES = {0: "f16", 1: "bf16", 2: "f32", 3: "f64", 4: "i8", 5: "i32", 6: "i64", 9: "i1"}
 _ELEMENTS = ("f16", "bf16", "f32")
+_SPELLED = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool", "i8": "int8", "i32": "int32",
+            "i64": "int64"}
 _MOST_OUTPUTS = 16
 
 
@@ -128,14 +130,13 @@ def compile_text(text: str, chip: str | None):
     return compilation.compile(text, target="cuda", chip=chip)
 
 
-def _make_types(element: str, value_element: str, head_dim: int, value_head_dim: int) -> Types:
-    shown, value_shown = (f"of type {each}" if each else "of another type" for each in (element, value_element))
+def check_types(element: str, value_element: str) -> None:
+    shown, value_shown = (f"of type {_SPELLED.get(each, each)}" if each else "of another type" for each in (element, value_element))
     if element not in _ELEMENTS:
         raise UnsupportedError("query", shown, "float16, bfloat16 or float32", "convert with .to()")
     if value_element != element:
-        raise UnsupportedError("value", f"{value_shown} with a query of {element}",
+        raise UnsupportedError("value", f"{value_shown} with a query of {_SPELLED[element]}",
                                "one type of query, key and value", "convert with .to()")
-    return Types(element, head_dim, value_head_dim)
 
 
 def find_refusal(text: str, element: str, value_element: str, head_dim: str, value_head_dim: str,
@@ -144,8 +145,8 @@ def find_refusal(text: str, element: str, value_element: str, head_dim: str, val
     traced, which has no second choice when it runs. device: a GPU's index, None for the CPU."""
     try:
         chip = None if device is None else find_chip(device)
-        types = _make_types(element, value_element, int(head_dim), int(value_head_dim))
-        compile_forward(from_text(text), types, chip)
+        check_types(element, value_element)
+        compile_forward(from_text(text), Types(element, int(head_dim), int(value_head_dim)), chip)
     except UnsupportedError as error:
         return error.argument, str(error.value), error.legal, error.nearest
     except Exception:
@@ -164,7 +165,8 @@ def _fill(key: str, entry: _Entry) -> None:
     specification = from_text(text)
     element, head_dim = map(int, query.split(","))
     value_element, value_head_dim = map(int, value.split(","))
-    types = _make_types(_NAMES.get(element, ""), _NAMES.get(value_element, ""), head_dim, value_head_dim)
+    check_types(_NAMES.get(element, ""), _NAMES.get(value_element, ""))
+    types = Types(_NAMES[element], head_dim, value_head_dim)
     if aligned:
         # Lengths come first.
         flags = aligned[len(specification.length_names):]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import entries
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, check_dropout, check_lengths, check_operands,
-                        check_packed, check_sink, refuse_options)
+                        check_packed, check_sink, check_tensors, refuse_options)
 from .attention import _find_torch, attention
 from .errors import ArgumentError, Error
 from .planning import find_text, plan
@@ -242,8 +242,10 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     given = _bind(options)
     operands = [query, key, value]
     if kind is NumpyArrays:
-        operands = list(map(as_numpy, operands))
-        given.update((name, as_numpy(given[name])) for name in _ARRAYS if not callable(given[name]))
+        operands = list(map(as_numpy, operands, ("query", "key", "value")))
+        given.update((name, as_numpy(given[name], name)) for name in _ARRAYS if not callable(given[name]))
+    elif not all(isinstance(array, torch.Tensor) for array in operands):
+        check_tensors(torch, *operands)
     starts, dropout = _check(kind, operands, given, torch if kind is TorchArrays else None)
     is_cuda = kind is TorchArrays and query.is_cuda
     target = chip or (entries.find_chip(query.get_device()) if is_cuda else None)
@@ -262,9 +264,11 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
         query_operand, key_operand, value_operand = operands
         decided, _, _ = plan(kind, query_operand, key_operand, value_operand, **{name: given[name] for name in _PLANNED},
                              lse=wants_lse, starts=starts, dropout=dropout)
+        specification = from_text(find_text(decided))
         types = Types(kind.type(operands[0]), operands[0].shape[-1], operands[2].shape[-1])
-        found.problem = write_forward(from_text(find_text(decided)), types)
-        found.kernel = entries.compile_text(found.problem, target)
+        found.problem = write_forward(specification, types)
+        entries.check_types(types.element, kind.type(operands[2]))
+        found.kernel = entries.compile_forward(specification, types, target)
         found.remarks = found.kernel.remarks
         if target and not found.kernel.cubin:
             found.assembler = "the driver"

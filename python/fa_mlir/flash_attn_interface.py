@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from .arguments import refuse, refuse_array, show_shape
 from .errors import UnsupportedError, renames_arguments
-from .flash_attn import _call, renames
+from .flash_attn import _call, renames, split
 from .flash_attn import flash_attn_with_kvcache as _with_kvcache
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
@@ -48,10 +49,13 @@ def flash_attn_qkvpacked_func(qkv: Any, softmax_scale: float | None = None, caus
                               return_attn_probs: bool = False) -> Any:
     """qkv: (batch, sequence, 3, heads, head dim), or (batch, sequence, heads + 2 key
     heads, head dim) with num_heads_q."""
-    if qkv.dim() == 5:
-        q, k, v = qkv.unbind(2)
+    if num_heads_q is None:
+        q, k, v = split("qkv", qkv, 5, 3)
     else:
-        key_heads = (qkv.shape[2] - num_heads_q) // 2
+        key_heads, odd = divmod(qkv.shape[2] - num_heads_q, 2) if qkv.dim() == 4 else (0, 0)
+        if odd or key_heads < 1:
+            raise refuse("qkv", f"has shape {show_shape(qkv.shape)}, expected (batch, sequence, {num_heads_q} + 2 key heads, "
+                         "head dim)")
         q, k, v = qkv.split([num_heads_q, key_heads, key_heads], dim=2)
     return flash_attn_func(q, k, v, softmax_scale, causal, None, q_descale, k_descale, v_descale, window_size,
                            attention_chunk, softcap, deterministic=deterministic, return_attn_probs=return_attn_probs)
@@ -62,6 +66,11 @@ def flash_attn_combine(out_partial: Any, lse_partial: Any, out: Any = None, out_
     and (parts, batch, queries, heads) give output and lse."""
     import torch
 
+    for name, tensor in ("out_partial", out_partial), ("lse_partial", lse_partial):
+        if not isinstance(tensor, torch.Tensor):
+            raise refuse_array(name, tensor)
+    if out_partial.shape[:-1] != lse_partial.shape:
+        raise refuse("lse_partial", f"has shape {show_shape(lse_partial.shape)}, expected {show_shape(out_partial.shape[:-1])}")
     lse = torch.logsumexp(lse_partial, dim=0)
     weights = torch.exp(lse_partial - torch.where(torch.isneginf(lse), 0, lse))
     merged = (out_partial.float() * weights[..., None]).sum(0).to(out_dtype or out_partial.dtype)

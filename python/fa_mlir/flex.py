@@ -91,6 +91,8 @@ def flex_attention(query: Any, key: Any, value: Any, score_mod: Callable | None 
     if block_mask is not None and not callable(block_mask) and not hasattr(block_mask, "kv_num_blocks"):
         raise refuse("block_mask", f"is a {type(block_mask).__name__}, expected a BlockMask or a function "
                      "(batch, head, query, key) -> bool")
+    if return_aux is not None and not hasattr(return_aux, "max_scores"):
+        raise refuse("return_aux", f"is {return_aux!r}, expected torch's AuxRequest")
     if not enable_gqa and query.shape[1] != key.shape[1]:
         raise refuse("key", f"has {key.shape[1]} heads, expected the query's {query.shape[1]}, or enable_gqa=True")
     if query.shape[0] != key.shape[0]:

@@ -10,7 +10,6 @@ biases of positions are arguments.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +17,10 @@ from .arguments import refuse
 from .attention import attention
 
 
-@functools.lru_cache
+# What _make_type makes, once: Dynamo traces no definition of a class.
+_Mask: Any = None
+
+
 def _make_type() -> type:
     """What the model hands to each layer in place of a mask: a function of (batch,
     head, query, key). Models let a BlockMask of rank 4 through as it is."""
@@ -66,14 +68,16 @@ def make_mask(batch_size: int, *args: Any, mask_function: Callable, attention_ma
     if cache_position is not None:
         q_offset, q_length = cache_position[0], cache_position.shape[0]
     function = mask_function
+    # A graph has no look at what the padding is.
+    is_traced = torch.compiler.is_compiling()
     if attention_mask is not None:
         padding = attention_mask.to(torch.bool)
         missing = kv_length + kv_offset - padding.shape[-1]
         if missing > 0:
             padding = torch.nn.functional.pad(padding, (0, missing))
-        if not bool(padding[:, kv_offset:kv_offset + kv_length].all()):
+        if is_traced or not bool(padding[:, kv_offset:kv_offset + kv_length].all()):
             function = _pad(function, padding)
-    return _make_type()(_offset(function, q_offset, kv_offset), (batch_size, 1, q_length, kv_length))
+    return _Mask(_offset(function, q_offset, kv_offset), (batch_size, 1, q_length, kv_length))
 
 
 def forward(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None,
@@ -125,9 +129,11 @@ def register(name: str = "fa_mlir") -> None:
     """Makes `attn_implementation=name` mean fa_mlir, for models made from now on, and
     "paged|" + name, which generate_batch turns it into. transformers 5.24 takes no
     names but its own there, and says so; 5.17 takes this one."""
+    global _Mask
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
 
+    _Mask = _Mask or _make_type()
     AttentionInterface.register(name, forward)
     AttentionInterface.register("paged|" + name, forward_paged)
     AttentionMaskInterface.register(name, make_mask)

@@ -29,6 +29,12 @@ _WINDOW_TOP_LEFT = """(%b, %h, %i, %j) captures(%l = %left : index, %r = %right 
         %visible = arith.andi %is_from, %is_to : i1
         fa.yield %visible : i1
       }"""
+
+def as_constant(size: Any) -> int:
+    """A size; a symbol of Dynamo's is a constant of its graph from here on, as what is formatted is."""
+    return int(f"{size}") if torch is not None and torch.compiler.is_dynamo_compiling() else int(size)
+
+
 # Texts of specifications by what decides them.
 MOST_KEPT = 4096
 _texts: dict[tuple, str] = {}
@@ -58,11 +64,11 @@ def _make_text(layout: str, causal: str | None, has_softcap: bool, alibi: tuple 
         captures += [Capture("left", "index"), Capture("right", "index")]
         mask_clauses.append(_WINDOW_TOP_LEFT if causal == "top_left" else "window(%left, %right)")
     if mask and mask[0] == "array":
-        captures.append(Capture("visible", "i1", mask[1]))
+        captures.append(Capture("mask", "i1", mask[1]))
         places = ", ".join("%zero" if size == 1 else index for size, index
                            in zip(mask[1], ("%b", "%h", "%i", "%j")))
         text = captures[-1].text
-        mask_clauses.append(f"""(%b, %h, %i, %j) captures(%table = %visible : {text}) {{
+        mask_clauses.append(f"""(%b, %h, %i, %j) captures(%table = %mask : {text}) {{
         %zero = arith.constant 0 : index
         %element = tensor.extract %table[{places}] : {text}
         fa.yield %element : i1
@@ -115,15 +121,15 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
     is_packed = starts is not None and (starts[0] is not None or starts[1] is not None)
     sequence, heads = (2, 1) if layout == "bhsd" else (1, 2)
     if not is_packed and query.shape[sequence] == 1:
-        more += (("one_query", (int(query.shape[heads]), int(key.shape[heads]))),)
+        more += (("one_query", (as_constant(query.shape[heads]), as_constant(key.shape[heads]))),)
     scale_kind = ""
     if scale is not None:
-        scale = check_number("scale", scale, "a number, or None for 1 / sqrt(head dim)")
+        scale = check_number("scale", scale, "a finite number of float32, or None for 1 / sqrt(head dim)")
         if not (query.shape[-1] and scale == 1 / math.sqrt(query.shape[-1])):
             scale_kind = "positive" if scale > 0 else "any"
             numbers.append(scale)
     if softcap is not None:
-        expected = "a finite number above 0, or None"
+        expected = "a finite number above 0 of float32, or None"
         softcap = check_number("softcap", softcap, expected)
         if not 0 < softcap < math.inf:
             raise refuse("softcap", f"is {softcap}, expected {expected}")
@@ -142,8 +148,9 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
     has_window = False
     if window is not None:
         left, right = check_window(window)
-        has_window = left >= 0 or right >= 0
-        if has_window:
+        # Of symbols of a graph, a branch makes a constant of it.
+        if left >= 0 or right >= 0:
+            has_window = True
             numbers += [float(left), float(right)]
     if mask is not None:
         if callable(mask) or isinstance(mask, Traced):

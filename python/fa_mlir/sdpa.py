@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .arguments import refuse, refuse_array, show_shape
+from .arguments import check_flag, refuse, refuse_array, show_shape
 from .attention import attention
 from .errors import ArgumentError, CompilationError, UnsupportedError, renames_arguments
 
@@ -35,15 +35,14 @@ def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
     dim), with leading dims that broadcast; float16, bfloat16 or float32. attn_mask
     broadcasts to (..., heads, queries, keys): bool, True being visible, or numbers that
     are added, of any strides; it is never expanded. is_causal is aligned to the top
-    left. A query that sees no key gives 0. A head dim that is not contiguous is copied.
+    left; with a mask both hold. A query that sees no key gives 0. A head dim that is not contiguous is copied.
     dropout_p draws from torch's generator, by other random numbers than torch's own.
 
     Raises UnsupportedError for other types.
     """
     import torch
 
-    if is_causal and attn_mask is not None:
-        raise refuse("attn_mask", "is given with is_causal=True, expected one of the two")
+    is_causal = check_flag("is_causal", is_causal)
     for name, tensor in ("query", query), ("key", key), ("value", value), ("attn_mask", attn_mask):
         if not isinstance(tensor, torch.Tensor) and (tensor is not None or name != "attn_mask"):
             raise refuse_array(name, tensor)
@@ -74,6 +73,8 @@ def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
         mask = _flatten_mask(attn_mask, expected, rank)
         if attn_mask.dtype == torch.bool:
             options["mask"] = mask
+        elif not attn_mask.dtype.is_floating_point:
+            raise refuse("attn_mask", f"has dtype {attn_mask.dtype}, expected bool, float16, bfloat16 or float32")
         else:
             options["bias"] = mask.to(torch.float32) if mask.dtype == torch.float64 else mask
     output = attention(*operands, causal="top_left" if is_causal else None, scale=scale, dropout_p=dropout_p,
@@ -182,10 +183,15 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
     def warn(reason: str) -> None:
         if reason not in warned:
             warned.add(reason)
-            warnings.warn(f"torch's own attention is called: {reason}", stacklevel=3)
+            warnings.warn(f"torch's own attention is called: {reason}", stacklevel=4)
 
     # Under torch.compile when it traces, as _allows_all.
     setattr(warn, "_dynamo_marked_constant", True)
+
+    def count(reason: str) -> None:
+        _counts[reason] += 1
+        if on_unsupported == "warn":
+            warn(reason)
 
     @functools.wraps(original)
     def replacement(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
@@ -203,15 +209,17 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
                     raise
                 # As str() of it, which Dynamo makes of what it was made of.
                 reason = error.args[0]
-            except ArgumentError:
-                # torch says it in its own words.
-                return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+            except ArgumentError as error:
+                # torch says it in its own words, unless it takes it.
+                output = original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
+                if on_unsupported == "error":
+                    raise
+                count(error.args[0])
+                return output
         elif on_unsupported == "error":
             raise UnsupportedError("query", "in a call for which " + reason, "torch's defaults",
                                    "on_unsupported='torch'")
-        _counts[reason] += 1
-        if on_unsupported == "warn":
-            warn(reason)
+        count(reason)
         return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 
     _enter(functional, replacement)

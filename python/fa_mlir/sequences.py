@@ -71,11 +71,11 @@ def sequence_errors(query: Any, key: Any, value: Any, *, query_lengths: Any = No
     kind = TorchArrays if is_torch else NumpyArrays
     tables = {"query_lengths": query_lengths, "key_lengths": key_lengths, "query_starts": query_starts,
               "key_starts": key_starts, "key_pages": key_pages}
-    tables = {name: table if is_torch else as_numpy(table) for name, table in tables.items() if table is not None}
+    tables = {name: table if is_torch else as_numpy(table, name) for name, table in tables.items() if table is not None}
     if not tables:
         raise refuse("query_lengths", "is None, and so are other lengths and starts, expected some to look at")
     if not is_torch:
-        query, key, value = map(as_numpy, (query, key, value))
+        query, key, value = map(as_numpy, (query, key, value), ("query", "key", "value"))
     starts = {name: table.shape[0] - name.endswith("_starts") for name, table in tables.items()}
     batch = query.shape[0] if query_starts is None else starts["query_starts"]
     for name, count in starts.items():

@@ -112,6 +112,8 @@ class Attention(unittest.TestCase):
             for operands in inputs, more_queries:
                 with self.subTest(causal=causal, window=window):
                     self.check(operands, causal=causal, window=window)
+                    pairs = operands[0].shape[1], operands[1].shape[1]
+                    self.check(operands, causal=causal, window=window, mask=RANDOM.random(pairs) < 0.7)
         for shape in (2, 4, 7, 19), (1, 4, 7, 19), (2, 1, 1, 19), (7, 1), (19,):
             self.check(inputs, mask=RANDOM.random(shape) < 0.4, causal="bottom_right")
         self.check(inputs, mask=numpy.broadcast_to(RANDOM.random((2, 1, 1, 19)) < 0.5, (2, 4, 7, 19)))
@@ -267,7 +269,7 @@ class Attention(unittest.TestCase):
             with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument " + message):
                 fa_mlir.explain(*inputs, **options)
         found = fa_mlir.explain(*[array.astype(numpy.float64) for array in inputs])
-        self.assertIn("f64", found.unsupported)
+        self.assertIn("float64", found.unsupported)
 
     def test_explain_of_every_option(self):
         """Sinks, dropout, packed sequences and pages: the problem has them, pairs are counted
@@ -316,9 +318,22 @@ class Attention(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "'casual', expected one of alibi"):
             fa_mlir.explain(*inputs, casual="bottom_right")
 
+    def test_negative_strides(self):
+        """They are copied; what is written to has none."""
+        query, key, value = inputs = make_inputs()
+        turned = [numpy.ascontiguousarray(array[:, ::-1])[:, ::-1] for array in inputs]
+        bias = draw(7, 19)
+        self.assertTrue(numpy.array_equal(fa_mlir.attention(*turned, bias=bias[::-1][::-1]), fa_mlir.attention(*inputs, bias=bias)))
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' has the strides .*none that is negative"):
+            fa_mlir.attention(*inputs, out=numpy.empty_like(query)[:, ::-1])
+
     def test_errors(self):
         query, key, value = make_inputs()
         wrong = [
+            ("causal.*1", dict(causal=[1])), ("layout.*'b'", dict(layout=["b"])), ("return_lse.*'yes'.*True or", dict(return_lse="yes")),
+            ("scale.*nan.*finite", dict(scale=float("nan"))), ("scale.*1e\\+39.*float32", dict(scale=1e39)),
+            ("softcap.*1e\\+50.*finite", dict(softcap=1e50)), ("sink.*complex", dict(sink=draw(4) + 1j)),
+            ("mask.*is a bool", dict(mask=True)), ("key_lengths.*int64.*astype", dict(key_lengths=numpy.ones(2, int))),
             ("causal.*True.*bottom_right", dict(causal=True)), ("layout.*'sbhd'", dict(layout="sbhd")),
             ("softcap.*-1.*above 0", dict(softcap=-1.0)), ("window.*5", dict(window=5)),
             ("window.*'a'", dict(window=("a", 0))), ("alibi.*rank 3", dict(alibi=draw(1, 2, 4))),
@@ -331,6 +346,10 @@ class Attention(unittest.TestCase):
             with self.subTest(options=options), self.assertRaisesRegex(fa_mlir.ArgumentError, pattern):
                 fa_mlir.attention(query, key, value, **options)
         for pattern, operands in [
+                ("query.*is None", (None, key, value)), ("key.*is None", (query, None, value)), ("query.*is a list", ([1], key, value)),
+                ("key.*rank 4.*3 as the query", (query[0], key, value)), ("key.*rank 3.*expected 4", (query, key[0], value)),
+                ("key.*float32.*float16", (query.astype(numpy.float16), key, value)),
+                ("value.*float16.*float32", (query, key, value.astype(numpy.float16))),
                 ("query.*rank 2", (query[0, 0], key, value)), ("key.*head dim 8", (query, key[..., :8], value)),
                 ("value.*shape", (query, key, value[:, :4])), ("key.*batch 1", (query, key[:1], value[:1])),
                 ("key.*3 heads", (query, draw(2, 19, 3, 16), draw(2, 19, 3, 16))),

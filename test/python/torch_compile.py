@@ -101,6 +101,27 @@ class Functions(Case):
             kernels.append(count_compiled())
         self.assertEqual(len(set(kernels[2:])), 1, kernels)
 
+    def test_windows(self):
+        """What Dynamo takes for a symbol becomes a number of its graph, for which no kernel is compiled."""
+        query = make_inputs(40, gradient=False)[0]
+        step = lambda query, left: fa_mlir.attention(query, query, query, causal="bottom_right", window=(left, 0))
+        for options in {}, {"dynamic": True}:
+            torch._dynamo.reset()
+            compiled, kernels = torch.compile(step, fullgraph=True, backend="eager", **options), []
+            for left in 3, 4, 7, 11, -1:
+                self.assertTrue(torch.equal(compiled(query, left), step(query, left)))
+                kernels.append(count_compiled())
+            self.assertEqual(len(set(kernels[:4])), 1, kernels)
+            one = torch.compile(lambda query, key: fa_mlir.attention(query, key, key), fullgraph=True, backend="eager", **options)
+            self.assertTrue(torch.equal(one(query[:, :1], query), fa_mlir.attention(query[:, :1], query, query)))
+
+    def test_outputs(self):
+        query = make_inputs(40, gradient=False)[0]
+        out = torch.zeros_like(query)
+        compiled = torch.compile(lambda query, out: fa_mlir.attention(query, query, query, out=out), fullgraph=True, backend="eager")
+        compiled(query, out)
+        self.assertTrue(torch.equal(out, fa_mlir.attention(query, query, query)))
+
     def test_numbers_that_graphs_read(self):
         """Tensors without dims of which a graph only reads the number become that number; others stay."""
         graph = torch.fx.Graph()

@@ -179,7 +179,7 @@ class Errors(Edges):
             with self.subTest(name, wrong=wrong), self.assertRaisesRegex(
                     fa_mlir.ArgumentError, f"argument '{name}' is a {type(wrong).__name__}, expected a torch.Tensor, as the query"):
                 fa_mlir.attention(*inputs, **{name: wrong})
-        with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument 'alibi' is an array, got list"):
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument 'alibi' is a list, expected an array of numpy's"):
             fa_mlir.attention(*[tensor.numpy() for tensor in inputs], alibi=[1.0] * 4)
         for operands, message in (
                 ((query, key.numpy(), value), "'key' is a ndarray, expected a torch.Tensor"),
@@ -191,7 +191,6 @@ class Errors(Edges):
                 ((query, key, value.to_mkldnn()), "'value' is a tensor of layout torch._mkldnn"),
                 ((torch.nested.nested_tensor([query[0], query[1]]), key, value), "'query' is a nested tensor.*query_starts"),
                 ([tensor.to(torch.complex64) for tensor in inputs], "'query' is of another type, .* expected float16, bfloat16 or"),
-                ((query, key, value.half()), "'value' is of type f16 with a query of f32"),
                 ([tensor[..., :0] for tensor in inputs], "'query' is of head dim 0, .* expected 1 to 512"),
                 ((query, key, torch.zeros(2, 8, 4, 513)), "'value' is of head dim 513, .* expected 1 to 512")):
             with self.assertRaisesRegex(fa_mlir.UnsupportedError, message):
@@ -250,6 +249,16 @@ class Errors(Edges):
             (lambda: flash_attn.flash_attn_with_kvcache(*operands, cache_seqlens=starts), r"cache_seqlens' has shape \(3,\), expected \(2,\)"),
             (lambda: flash_attn.flash_attn_with_kvcache(*operands, cache_seqlens=torch.ones(2)), "cache_seqlens' has dtype torch.float32"),
             (lambda: fa_mlir.flash_attn_interface.flash_attn_varlen_func(*rows, starts, starts, 8, 8, seqused_k=long), "seqused_k' has shape"),
+            (lambda: flash_attn.flash_attn_func(operands[0].numpy(), *operands[1:]), "q' is a ndarray"),
+            (lambda: flash_attn.flash_attn_qkvpacked_func(torch.randn(2, 8, 4, 4, 16)), r"qkv' has shape \(2, 8, 4, 4, 16\), expected"),
+            (lambda: flash_attn.flash_attn_qkvpacked_func(torch.randn(2, 8, 4, 16)), r"qkv' has shape \(2, 8, 4, 16\), expected"),
+            (lambda: flash_attn.flash_attn_kvpacked_func(operands[0], torch.randn(2, 8, 3, 4, 16)), "kv' has shape .*sequence, 2, heads"),
+            (lambda: flash_attn.flash_attn_varlen_func(*rows, None, starts, 8, 8), "cu_seqlens_q' is None, expected int32"),
+            (lambda: fa_mlir.flash_attn_interface.flash_attn_qkvpacked_func(torch.randn(2, 8, 8, 16), num_heads_q=3), "qkv' has .* 2 key"),
+            (lambda: fa_mlir.flash_attn_interface.flash_attn_combine(torch.randn(2, 2, 3, 4, 8), None), "lse_partial' is a NoneType"),
+            (lambda: fa_mlir.flex_attention(*operands, return_aux=True), "return_aux' is True, expected torch's AuxRequest"),
+            (lambda: fa_mlir.sdpa(*operands, torch.ones(8, 8).int()), "attn_mask' has dtype torch.int32, expected bool, float16"),
+            (lambda: fa_mlir.explain(operands[0], None, operands[2]), "key' is None"),
             (lambda: fa_mlir.vllm.flash_attn_varlen_func(*rows, 8, starts, 8, starts, s_aux=torch.ones(3)), r"s_aux' has shape \(3,\)"),
             (lambda: fa_mlir.xformers.memory_efficient_attention(*operands, attn_bias=torch.ones(3, 3)), "attn_bias' has shape"),
             (lambda: fa_mlir.diffusers.attend(*operands, attn_mask=torch.ones(3, 3)), "attn_mask' has shape")]
@@ -297,7 +306,7 @@ class Errors(Edges):
     def test_autocast_of_float64(self):
         """torch leaves it as it is; so it is refused, and not rounded."""
         inputs = [tensor.double() for tensor in make_inputs()]
-        with torch.autocast("cpu", dtype=torch.bfloat16), self.assertRaisesRegex(fa_mlir.UnsupportedError, "'query' is of type f64"):
+        with torch.autocast("cpu", dtype=torch.bfloat16), self.assertRaisesRegex(fa_mlir.UnsupportedError, "'query' is of type float64"):
             fa_mlir.attention(*inputs)
 
     def test_copies(self):
@@ -333,6 +342,43 @@ class Errors(Edges):
                     fa_mlir.ArgumentError, f"'cache_seqlens' has the length {shown}, expected 0 to 15"):
                 flash_attn.flash_attn_with_kvcache(query, cache, values, k=key, v=value, cache_seqlens=lengths)
             self.assertTrue(torch.equal(cache, before))
+
+
+    def test_caches_are_written_when_all_is_right(self):
+        query, cache, values = torch.randn(2, 3, 4, 16), torch.randn(2, 30, 2, 16), torch.randn(2, 30, 2, 16)
+        key, value, cos = torch.randn(2, 3, 2, 16), torch.randn(2, 3, 2, 16), torch.randn(30, 8)
+        new = {"k": key, "v": value, "cache_seqlens": 5}
+        before = cache.clone(), values.clone()
+        cases = [
+            ({"cache_seqlens": 2**40}, "cache_seqlens' has the length 1099511627776, expected 0 to 30"),
+            ({"cache_seqlens": torch.tensor([2**40, 3])}, "cache_seqlens' has the length 2147483647"),
+            ({"cache_seqlens": "5"}, "cache_seqlens' is '5'"), ({**new, "cache_seqlens": 28}, "cache_seqlens' has the length 28, .* 0 to 27"),
+            ({**new, "cache_seqlens": None}, "k' is given without cache_seqlens"),
+            ({**new, "v": value[:, :2]}, r"v' has shape \(2, 2, 2, 16\), expected \(2, 3, 2, 16\)"), ({**new, "k": key[:1]}, "k' has shape"),
+            ({**new, "k": key[:, :, :1]}, r"k' has shape \(2, 3, 1, 16\)"), ({**new, "v": None}, "k' is given alone, expected k and v"),
+            ({**new, "k": None}, "v' is given alone"), ({**new, "rotary_sin": cos}, "rotary_sin' is given alone"),
+            ({**new, "rotary_cos": cos[:5], "rotary_sin": cos[:5]}, r"rotary_cos' has shape \(5, 8\), expected at least 30"),
+            ({**new, "rotary_cos": cos, "rotary_sin": cos[:, :3]}, r"rotary_sin' has shape \(30, 3\)"),
+            ({**new, "cache_batch_idx": torch.tensor([-1, 0])}, "cache_batch_idx' has the item -1, expected 0 to 1"),
+            ({**new, "cache_batch_idx": [0, 1]}, "cache_batch_idx' is a list"), ({**new, "softcap": -1.0}, "softcap' is -1.0"),
+            ({**new, "window_size": 3}, "window_size' is 3"), ({**new, "softmax_scale": "1"}, "softmax_scale' is '1'"),
+            ({**new, "q": query.half()}, "k_cache' has dtype torch.float32, expected that of q"), ({**new, "q": None}, "q' is None"),
+            ({**new, "q": query[:, :, :3]}, "k_cache' has 2 heads, expected a divisor of q's 3")]
+        for options, message in cases:
+            with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, "argument '" + message):
+                flash_attn.flash_attn_with_kvcache(**{"q": query, "k_cache": cache, "v_cache": values, **options})
+            self.assertTrue(torch.equal(cache, before[0]) and torch.equal(values, before[1]))
+        wide = {name: tensor.double() for name, tensor in {"q": query, "k_cache": cache, "v_cache": values}.items()}
+        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'q' is of type float64"):
+            flash_attn.flash_attn_with_kvcache(**wide, **new)
+        self.assertTrue(torch.equal(wide["k_cache"], before[0].double()))
+
+    def test_devices(self):
+        query, key, value = make_inputs()
+        for operands in (query.to("meta"), key, value), (query, key.to("meta"), value):
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key' is on .*, expected the query's device"):
+                fa_mlir.attention(*operands)
+        self.assertEqual(fa_mlir.attention(*[tensor.to("meta") for tensor in (query, key, value)]).device.type, "meta")
 
 
 class Override(Edges):

@@ -168,6 +168,9 @@ class Transformers(unittest.TestCase):
                     right, got = (model(tokens, attention_mask=mask).logits for model in (eager, ours))
                     shown = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask.bool()
                     self.assertLess(relative_error(got[shown], right[shown]), 2e-5)
+                    torch.compiler.reset()
+                    compiled = torch.compile(ours, fullgraph=True, backend="eager")(tokens, attention_mask=mask).logits
+                    self.assertLess(relative_error(compiled[shown], right[shown]), 2e-5)
                 for model in eager, ours:
                     model.zero_grad()
                     model(tokens, labels=tokens).loss.backward()

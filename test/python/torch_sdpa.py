@@ -126,6 +126,12 @@ class SDPA(unittest.TestCase):
             wide = mask if mask.dtype == torch.bool else mask.double()
             expected = original(query.double(), key.double(), value.double(), wide)
             self.assertLess(relative_error(got, expected), 2e-6)
+            # With is_causal too, where torch 2.11 takes one of the two.
+            visible = torch.ones(9, 9).tril().bool()
+            both = visible & wide if mask.dtype == torch.bool else wide.masked_fill(~visible, -torch.inf)
+            got = fa_mlir.sdpa(query, key, value, mask, is_causal=True)
+            expected = original(query.double(), key.double(), value.double(), both)
+            self.assertLess(relative_error(got[expected.isfinite()], expected[expected.isfinite()]), 2e-6)
         key, value = key[:, :2], value[:, :2]
         got = fa_mlir.sdpa(query, key, value, is_causal=True, enable_gqa=True)
         self.assertLess(relative_error(got, original(query.double(), key.double(), value.double(), is_causal=True,
@@ -171,15 +177,29 @@ class SDPA(unittest.TestCase):
             for _ in range(3):
                 unsupported()
         self.assertEqual(len(caught), 1)
-        self.assertIn("f64", str(caught[0].message))
-        self.assertEqual(sum(count for reason, count in override_counts().items() if "f64" in reason), 3)
+        self.assertIn("float64", str(caught[0].message))
+        self.assertEqual(sum(count for reason, count in override_counts().items() if "float64" in reason), 3)
+        for choice in "torch", "warn", "error":
+            with self.subTest(choice), fa_mlir.override_sdpa(choice), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                before = sum(count for reason, count in override_counts().items() if "'dropout_p' is 1.0" in reason)
+                if choice == "error":
+                    with self.assertRaisesRegex(fa_mlir.ArgumentError, "'dropout_p' is 1.0"):
+                        function(dropout_p=1.0)
+                    continue
+                self.assertFalse(function(dropout_p=1.0).any())
+                after = sum(count for reason, count in override_counts().items() if "'dropout_p' is 1.0" in reason)
+                self.assertEqual((after - before, len(caught)), (1, choice == "warn"))
+                # What torch refuses too it says itself.
+                with self.assertRaisesRegex(TypeError, "must be float"):
+                    function(scale="1")
         with self.assertRaisesRegex(ValueError, "error, warn, torch"):
             fa_mlir.override_sdpa("ignore").__enter__()
 
     def test_override_falls_back_in_graphs(self):
         """What has no form is known when a graph is traced, with sizes that are symbols too."""
         function = lambda tensor: torch.nn.functional.scaled_dot_product_attention(tensor, tensor, tensor) * 2
-        for operand, reason in ((torch.randn(1, 2, 8, 16).double(), "of type f64"), (torch.randn(1, 2, 8, 520), "of head dim 520")):
+        for operand, reason in ((torch.randn(1, 2, 8, 16).double(), "of type float64"), (torch.randn(1, 2, 8, 520), "of head dim 520")):
             for dynamic, choice in itertools.product((False, True), ("torch", "warn", "error")):
                 torch.compiler.reset()
                 compiled = torch.compile(function, fullgraph=True, backend="eager", dynamic=dynamic)
