@@ -180,11 +180,9 @@ def check_flag(name: str, value: Any) -> bool:
 
 
 def check_window(window: Any) -> tuple[int, int]:
-    try:
-        left, right = window
-    except (TypeError, ValueError):
-        raise refuse("window", f"is {window!r}, expected two integers, (left, right); -1 or None is "
-                     "unlimited") from None
+    if not hasattr(window, "__len__") or len(window) != 2:
+        raise refuse("window", f"is {window!r}, expected two integers, (left, right); -1 or None is unlimited")
+    left, right = window
     try:
         left, right = (size if size is None or isinstance(size, int) else index(size) for size in (left, right))
     except TypeError:
@@ -477,4 +475,7 @@ def as_numpy(array: Any, name: str = "out") -> Any:
     if int(kind) != 1:
         raise UnsupportedError(name, f"on a device of DLPack type {int(kind)}", "host memory (1) or torch tensors",
                                "torch.from_dlpack(array) shares its memory")
-    return importlib.import_module("numpy").from_dlpack(array)
+    try:
+        return importlib.import_module("numpy").from_dlpack(array)
+    except (BufferError, RuntimeError, TypeError) as error:
+        raise refuse(name, f"is a {type(array).__name__} that numpy does not take ({error}), expected arrays of one kind") from error

@@ -241,7 +241,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     kind: Any = TorchArrays
     is_compiling = is_torch and _is_compiling()
     is_traced = is_torch and not is_compiling and _is_traced()
-    if is_torch and not is_compiling:
+    if is_torch:
         check_tensors(torch, query, key, value, None if callable(mask) else mask, alibi, bias, sink, out, query_lengths,
                       key_lengths, query_starts, key_starts, key_pages, dropout_state)
     if not is_torch:

@@ -142,7 +142,9 @@ class _TraceRegion(HigherOrderOperator):
         super().__init__("fa_mlir_trace_region")
 
     def __call__(self, name: str, function: Callable, query: Any) -> tuple:
-        raise AssertionError("only Dynamo calls this")
+        # Where Dynamo broke the graph.
+        traced = torch.compiler.disable(tracing.trace)(name, function, query)
+        return traced.clause, traced.captures, traced.values
 
 
 trace_region = _TraceRegion()

@@ -115,6 +115,29 @@ class Functions(Case):
             one = torch.compile(lambda query, key: fa_mlir.attention(query, key, key), fullgraph=True, backend="eager", **options)
             self.assertTrue(torch.equal(one(query[:, :1], query), fa_mlir.attention(query[:, :1], query, query)))
 
+    def test_errors(self):
+        """What is wrong is said where the graph breaks, and names the argument where it may not."""
+        def branches(s, b, h, q, k):
+            if q > k:
+                return s
+            return -s
+
+        query, bias = make_inputs(40, gradient=False)[0], torch.ones(40, 40).numpy()
+        cases = [({"window": 5}, "'window' is 5, expected two"), ({"key_lengths": [1, 2, 3]}, "'key_lengths' is a list, expected a torch"),
+                 ({"bias": bias}, "'bias' is a ndarray"), ({"causal": True}, "'causal' is True, expected None"),
+                 ({"softcap": -1.0}, "'softcap' is -1.0, expected a finite"), ({"score": branches}, "'score' is .*if q > k"),
+                 ({"mask": lambda b, h: True}, "'mask' is a function with other arguments than batch, head")]
+        for options, message in cases:
+            call = lambda: fa_mlir.attention(query, query, query, **options)
+            torch._dynamo.reset()
+            with self.subTest(message), self.assertRaisesRegex(fa_mlir.Error, message):
+                torch.compile(call, backend="eager")()
+            if "score" in options or "mask" in options or torch.torch_version.TorchVersion(torch.__version__) < (2, 12):
+                continue
+            torch._dynamo.reset()
+            with self.subTest(message, fullgraph=True), self.assertRaisesRegex(torch._dynamo.exc.Unsupported, message):
+                torch.compile(call, fullgraph=True, backend="eager")()
+
     def test_outputs(self):
         query = make_inputs(40, gradient=False)[0]
         out = torch.zeros_like(query)

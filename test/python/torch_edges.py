@@ -182,6 +182,8 @@ class Errors(Edges):
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument 'alibi' is a list, expected an array of numpy's"):
             fa_mlir.attention(*[tensor.numpy() for tensor in inputs], alibi=[1.0] * 4)
         for operands, message in (
+                ((query.numpy(), key.clone().requires_grad_(), value), "'key' is a Tensor that numpy does not take"),
+                ((query.numpy(), key.bfloat16(), value), "'key' is a Tensor that numpy does not take"),
                 ((query, key.numpy(), value), "'key' is a ndarray, expected a torch.Tensor"),
                 ((query, key, None), "'value' is None, expected a torch.Tensor")):
             with self.assertRaisesRegex(fa_mlir.ArgumentError, message):
