@@ -15,6 +15,7 @@
 #include "fa/Executor/FASemantics.h"
 #include "AttentionOperands.h"
 #include "FAParts.h"
+#include "KernelHelpers.h"
 #include "fa/Executor/ArrayOps.h"
 #include <cmath>
 #include <limits>
@@ -357,6 +358,9 @@ void executor::addFASemantics(Semantics &semantics, MissingPage missing) {
         return compileAttention(op, builder, missing);
       });
   semantics.add<OnlineAttentionOp>(compileStep);
+  semantics.addElementwise<StopGradientOp>([](StopGradientOp) {
+    return FailureOr<Kernel>(makeUnary([](Slot a) { return a; }));
+  });
   addAppendSemantics(semantics);
   addApplySemantics(semantics);
   addWholeGradientSemantics(semantics);

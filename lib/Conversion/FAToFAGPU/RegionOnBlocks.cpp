@@ -268,6 +268,8 @@ RegionOnBlocks::apply(Region &region, ValueRange inputs, ValueRange captures,
       result = place.queries;
     else if (isa<KeyLengthOp>(op))
       result = place.keys;
+    else if (auto stop = dyn_cast<StopGradientOp>(op))
+      result = mapping.lookup(stop.getValue());
     else if (auto dropout = dyn_cast<DropoutOp>(op))
       result = draw(dropout, mapping);
     else if (auto loadOp = dyn_cast<memref::LoadOp>(op))

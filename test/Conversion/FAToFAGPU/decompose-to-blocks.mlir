@@ -74,7 +74,9 @@ func.func @kernel(%q: !mem, %k: !mem, %v: !mem, %o: !mem, %bias: memref<?x?xf32>
           outs(%a, %m, %s : !acc, !row, !row) offsets(%c0, %c0, %row, %key) extents(%n, %n)
           score(%x, %b, %h, %i, %j) captures(%c = %bias : memref<?x?xf32>) {
         %y = memref.load %c[%i, %j] : memref<?x?xf32>
-        %z = arith.addf %x, %y : f32
+        // It is its operand here.
+        %fixed = fa.stop_gradient %y : f32
+        %z = arith.addf %x, %fixed : f32
         fa.yield %z : f32
       } mask(%b, %h, %i, %j) {
         %ok = arith.cmpi sle, %j, %i : index

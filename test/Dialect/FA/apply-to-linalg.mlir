@@ -39,7 +39,9 @@ func.func @score(%x: tensor<8x?xf32>, %w: tensor<8x?xi32>, %table: memref<?xf32>
       pairs(%s, %u, %batch, %head, %i, %j) captures(%t = %table : memref<?xf32>) {
     %d = arith.subi %i, %j : index
     %e = memref.load %t[%d] : memref<?xf32>
-    %y = arith.addf %s, %e : f32
+    // It is its operand here.
+    %fixed = fa.stop_gradient %e : f32
+    %y = arith.addf %s, %fixed : f32
     fa.yield %u, %y : i32, f32
   } -> (tensor<8x?xi32>, tensor<8x?xf32>)
   return %r#0, %r#1 : tensor<8x?xi32>, tensor<8x?xf32>

@@ -138,3 +138,25 @@ func.func @last_block(%all: memref<1x?x1x64xf32>, %k: memref<1x?x1x64xf32>, %i: 
       {config = #fa.config<query_block = 64, key_block = 96>}
   return
 }
+
+// A stopped gradient stays in the score, and is its operand in a sink, which is computed here.
+// CHECK-LABEL: func.func @stopped(
+// CHECK-SAME: %[[SINK:[a-z0-9]+]]: f32)
+// CHECK: fa.online_attention
+// CHECK: fa.stop_gradient
+// CHECK-NOT: fa.stop_gradient
+// CHECK: fa.finalize {{.*}}%[[SINK]]
+func.func @stopped(%q: memref<1x64x1x64xf32>, %number: f32) {
+  fa.attention ins(%q, %q, %q : memref<1x64x1x64xf32>, memref<1x64x1x64xf32>, memref<1x64x1x64xf32>)
+      outs(%q : memref<1x64x1x64xf32>)
+      score(%s, %b, %h, %i, %j) {
+        %fixed = fa.stop_gradient %s : f32
+        %x = arith.addf %fixed, %s : f32
+        fa.yield %x : f32
+      }
+      sink(%b, %h, %i) captures(%t = %number : f32) {
+        %x = fa.stop_gradient %t : f32
+        fa.yield %x : f32
+      } {config = #fa.config<query_block = 64, key_block = 64>}
+  return
+}

@@ -112,6 +112,66 @@ func.func @own(%q: !q, %r: !row, %table: tensor<4xf32>) -> !q {
   return %0 : !q
 }
 
+// What is stopped is a constant: of t * stop(s) + s the score has dx, and of what stands before the stop nothing has a
+// gradient, not even a cast that has none. The values stay, without the stops.
+// CHECK-LABEL: @stopped
+// CHECK: score(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) captures
+// CHECK-NOT: fa.stop_gradient
+// CHECK: %[[N:.*]] = arith.sitofp
+// CHECK: %[[W:.*]] = tensor.extract
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[W]], %[[N]] : f32
+// CHECK: score_gradient(%[[DX:[^,]*]], %{{.*}}, %{{.*}}, %[[H:.*]], %{{.*}}, %{{.*}}, %[[T:.*]]) {
+// CHECK: %[[N:.*]] = arith.sitofp
+// CHECK-NOT: arith.mulf
+// CHECK: %[[DT:.*]] = arith.mulf %[[DX]], %[[N]] : f32
+// CHECK-NOT: arith.mulf
+// CHECK: fa.scatter_gradient %[[DT]] to %[[T]][%[[H]]] : f32, tensor<2xf32>
+// CHECK-NEXT: fa.yield %[[DX]] : f32
+func.func @stopped(%q: !q, %r: !row, %table: tensor<2xf32>) -> (!q, tensor<2xf32>) {
+  %0:2 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q)
+      outs(query = %q : !q, capture[0] = %table : tensor<2xf32>)
+      score(%s, %b, %h, %i, %j) captures(%t = %table : tensor<2xf32>) {
+        %n = arith.fptosi %s : f32 to i32
+        %f = arith.sitofp %n : i32 to f32
+        %fixed = fa.stop_gradient %f : f32
+        %w = tensor.extract %t[%h] : tensor<2xf32>
+        %p = arith.mulf %w, %fixed : f32
+        %x = arith.addf %p, %s : f32
+        fa.yield %x : f32
+      }
+  return %0#0, %0#1 : !q, tensor<2xf32>
+}
+
+// A table that is read twice has the gradient of the reading that is not stopped. Attention and arithmetic lose their stops
+// as well.
+// CHECK-LABEL: @stopped_load
+// CHECK-NOT: fa.stop_gradient
+// CHECK: fa.attention_gradient
+// CHECK: score_gradient(%[[DX:[^,]*]],
+// CHECK-NOT: arith.addf
+// CHECK: fa.scatter_gradient %[[DX]] to
+// CHECK: fa.attention ins
+// CHECK: score(%[[S:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NEXT: fa.yield %[[S]] : f32
+func.func @stopped_load(%q: !q, %r: !row, %table: tensor<2xf32>, %a: f16) -> (tensor<2xf32>, !q, f16) {
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q)
+      outs(capture[0] = %table : tensor<2xf32>)
+      score(%s, %b, %h, %i, %j) captures(%t = %table : tensor<2xf32>) {
+        %w = tensor.extract %t[%h] : tensor<2xf32>
+        %fixed = fa.stop_gradient %w : f32
+        %y = arith.addf %w, %fixed : f32
+        %x = arith.addf %y, %s : f32
+        fa.yield %x : f32
+      }
+  %1 = fa.attention ins(%q, %q, %q : !q, !q, !q) outs(%q : !q)
+      score(%s, %b, %h, %i, %j) {
+        %x = fa.stop_gradient %s : f32
+        fa.yield %x : f32
+      }
+  %2 = fa.stop_gradient %a : f16
+  return %0, %1, %2 : tensor<2xf32>, !q, f16
+}
+
 // A region that is there stays as it is; no score needs none.
 // CHECK-LABEL: @written
 // CHECK: score_gradient(

@@ -61,3 +61,37 @@ func.func @constant_sink(%q: !t) -> !t {
       }
   return %o : !t
 }
+
+// -----
+
+!t = tensor<1x8x2x16xf32>
+
+// What is stopped takes no gradient back: of x * stop(x) one factor, of a scalar that is stopped nothing, though its
+// product reaches the result.
+// CHECK-LABEL: func.func @stopped_vjp(
+// CHECK-SAME: %[[Q:.*]]: tensor<1x8x2x16xf32>, %[[C:.*]]: f32, %[[DO:.*]]: tensor<1x8x2x16xf32>)
+// CHECK: %[[G:.*]]:3 = fa.attention_gradient
+// CHECK: linalg.generic
+// CHECK: ^bb0(%[[X:[^:]*]]: f32, %[[SCALE:[^:]*]]: f32, %[[DY:[^:]*]]: f32
+// CHECK-NOT: fa.stop_gradient
+// CHECK: %[[Y:.*]] = arith.mulf %[[DY]], %[[SCALE]] : f32
+// CHECK-NEXT: %[[DX:.*]] = arith.mulf %[[Y]], %[[X]] : f32
+// CHECK-NEXT: linalg.yield %[[DX]] : f32
+// CHECK: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+// CHECK: return %{{.*}}, %[[ZERO]] : tensor<1x8x2x16xf32>, f32
+func.func @stopped(%q: !t, %c: f32) -> !t {
+  %e = tensor.empty() : !t
+  %double = arith.addf %c, %c : f32
+  %fixed = fa.stop_gradient %double : f32
+  %square = linalg.generic {
+      indexing_maps = [affine_map<(b, s, h, d) -> (b, s, h, d)>, affine_map<(b, s, h, d) -> ()>, affine_map<(b, s, h, d) -> (b, s, h, d)>],
+      iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%q, %fixed : !t, f32) outs(%e : !t) {
+  ^bb0(%x: f32, %scale: f32, %out: f32):
+    %stopped = fa.stop_gradient %x : f32
+    %p = arith.mulf %x, %stopped : f32
+    %y = arith.mulf %p, %scale : f32
+    linalg.yield %y : f32
+  } -> !t
+  %o = fa.attention ins(%square, %square, %square : !t, !t, !t) outs(%e : !t)
+  return %o : !t
+}

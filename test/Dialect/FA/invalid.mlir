@@ -2081,3 +2081,19 @@ func.func @same_heads_of_groups(%q: memref<1x8x4x16xbf16>, %k: memref<1x8x2x16xb
       outs(query = %q : memref<1x8x4x16xbf16>) {fa.same_heads}
   return
 }
+
+// -----
+
+func.func @stop_gradient_of_an_integer(%x: i32) {
+  // expected-error @below {{'fa.stop_gradient' op operand #0 must be 16-bit float or bfloat16 type or 32-bit float or 64-bit float, but got 'i32'}}
+  %y = fa.stop_gradient %x : i32
+  return
+}
+
+// -----
+
+func.func @stop_gradient_of_another_type(%x: f32) {
+  // expected-error @below {{'fa.stop_gradient' op requires the same type for all operands and results}}
+  %y = "fa.stop_gradient"(%x) : (f32) -> f16
+  return
+}

@@ -8,6 +8,7 @@
 // LLVM-NOT: unrealized_conversion_cast
 // LLVM: llvm.func @memory(
 // LLVM: llvm.func @tensors(
+// LLVM: llvm.func @stopped(
 
 // In memory: scores of a head, in the order of the definition.
 
@@ -65,4 +66,19 @@ func.func @tensors(%q: tensor<2x4x16x?xf32>, %k: tensor<2x?x4x16xf32>, %o: tenso
       mask documents(%ids : tensor<2x?xi32>)
       {query_dims = #fa.dims<b, h, d, s>, output_dims = #fa.dims<b, h, d, s>}
   return %r : tensor<2x4x16x?xf32>
+}
+
+// A stopped gradient is its operand.
+// CHECK-LABEL: func.func @stopped(
+// CHECK: arith.mulf %[[S:.+]], %{{.+}} : f32
+// CHECK: arith.addf %[[X:.+]], %[[X]] : f32
+// CHECK-NOT: fa.
+func.func @stopped(%q: memref<1x8x2x16xf32>, %o: memref<1x8x2x16xf32>) {
+  fa.attention ins(%q, %q, %q : memref<1x8x2x16xf32>, memref<1x8x2x16xf32>, memref<1x8x2x16xf32>)
+      outs(%o : memref<1x8x2x16xf32>) score(%s, %b, %h, %i, %j) {
+        %fixed = fa.stop_gradient %s : f32
+        %x = arith.addf %fixed, %s : f32
+        fa.yield %x : f32
+      }
+  return
 }

@@ -56,6 +56,28 @@ func.func @on_memrefs(%q: memref<2x8x4x16xf16>, %o: memref<2x4x8x16xf32>, %l: me
   return
 }
 
+// Outside of regions too.
+// CHECK-LABEL: func.func @stop_gradient
+// CHECK:         fa.stop_gradient %{{.*}} : bf16
+// CHECK:         score(%[[s:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NEXT:        %[[x:.*]] = fa.stop_gradient %[[s]] : f32
+// CHECK-NEXT:        fa.yield %[[x]] : f32
+// CHECK:         sink(%{{.*}}, %{{.*}}, %{{.*}}) captures(%[[t:.*]] = %{{.*}} : f32) {
+// CHECK-NEXT:        fa.stop_gradient %[[t]] : f32
+func.func @stop_gradient(%q: !rows, %k: !keys, %o: !rows, %a: bf16, %number: f32) -> (!rows, bf16) {
+  %fixed = fa.stop_gradient %a : bf16
+  %r = fa.attention ins(%q, %k, %k : !rows, !keys, !keys) outs(%o : !rows)
+      score(%s, %b, %h, %i, %j) {
+        %x = fa.stop_gradient %s : f32
+        fa.yield %x : f32
+      }
+      sink(%b, %h, %i) captures(%t = %number : f32) {
+        %x = fa.stop_gradient %t : f32
+        fa.yield %x : f32
+      }
+  return %r, %fixed : !rows, bf16
+}
+
 // CHECK-LABEL: func.func @online
 // CHECK:         %{{.*}}:3 = fa.online_attention ins({{.*}} : memref<1x?x1x64xf32>, memref<1x128x1x64xf32>, memref<1x128x1x32xf32>)
 // CHECK-SAME:      outs({{.*}} : tensor<64x32xf32>, tensor<64xf32>, tensor<64xf32>) offsets({{[^)]*}}) extents({{[^)]*}})

@@ -250,9 +250,10 @@ static Type getForeignType(Operation *nested) {
 
 static LogicalResult verifyRegionOp(Operation *op, StringRef name,
                                     Operation *nested) {
-  if (isa<DropoutOp, KeyLengthOp, QueryLengthOp, ScatterGradientOp, YieldOp,
-          memref::DimOp, tensor::DimOp, affine::AffineApplyOp,
-          affine::AffineMinOp, affine::AffineMaxOp>(nested) ||
+  if (isa<DropoutOp, KeyLengthOp, QueryLengthOp, ScatterGradientOp,
+          StopGradientOp, YieldOp, memref::DimOp, tensor::DimOp,
+          affine::AffineApplyOp, affine::AffineMinOp, affine::AffineMaxOp>(
+          nested) ||
       getLoadedCapture(nested))
     return success();
   StringRef dialect = nested->getName().getDialectNamespace();

@@ -339,6 +339,8 @@ static void findActive(Block &block, FunctionGradients &gradients) {
     if (hasFloats(argument.getType()))
       gradients.activate(argument);
   for (Operation &op : block) {
+    if (isa<StopGradientOp>(op))
+      continue;
     bool isActive = false;
     op.walk([&](Operation *nested) {
       for (Value operand : nested->getOperands())

@@ -97,8 +97,7 @@ static LogicalResult derive(Derivation &derivation) {
   for (BlockArgument argument :
        gradient.getArguments().drop_front(firstCapture + 1))
     gradients.share(argument);
-  for (Operation &nested : score.without_terminator())
-    builder.clone(nested, copies);
+  cloneValues(builder, score, copies);
   gradients.add(result, gradient.getArgument(0));
   gradients.run(score);
   // A lambda of C++17 takes no structured binding along.
@@ -180,6 +179,10 @@ struct DifferentiateScorePass
     for (AttentionGradientOp op : ops)
       if (failed(differentiateScore(rewriter, op)))
         return signalPassFailure();
+    // Nothing else derives gradients: what is left is the value.
+    getOperation()->walk([&](StopGradientOp stop) {
+      rewriter.replaceOp(stop, stop.getValue());
+    });
   }
 };
 } // namespace

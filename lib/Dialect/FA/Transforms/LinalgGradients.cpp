@@ -80,8 +80,7 @@ static Value buildDerivative(OpBuilder &builder, linalg::GenericOp op,
     copies.map(destination, arith::ConstantOp::create(
                                 builder, op.getLoc(),
                                 builder.getZeroAttr(destination.getType())));
-  for (Operation &nested : body.without_terminator())
-    builder.clone(nested, copies);
+  cloneValues(builder, body, copies);
   for (auto [position, summand] : llvm::enumerate(summands))
     derivative.add(summand.value, arguments[op.getNumDpsInputs() + position]);
   derivative.run(body);

@@ -128,6 +128,8 @@ Value NaiveHead::inlineRegion(OpBuilder &nested, Region &region,
       mapping.map(inner.getResult(0), queryLength);
     } else if (isa<KeyLengthOp>(inner)) {
       mapping.map(inner.getResult(0), keyLength);
+    } else if (auto stop = dyn_cast<StopGradientOp>(inner)) {
+      mapping.map(stop.getResult(), mapping.lookup(stop.getValue()));
     } else if (isa<memref::LoadOp, tensor::ExtractOp>(inner)) {
       SmallVector<Value> operands;
       for (Value operand : inner.getOperands())

@@ -195,6 +195,8 @@ SmallVector<Value> mlir::fa::inlinePairRegion(OpBuilder &builder,
       mapping.map(length.getResult(), place.queries);
     else if (auto length = dyn_cast<KeyLengthOp>(op))
       mapping.map(length.getResult(), place.keys);
+    else if (auto stop = dyn_cast<StopGradientOp>(op))
+      mapping.map(stop.getResult(), mapping.lookup(stop.getValue()));
     else if (auto load = dyn_cast<memref::LoadOp>(op))
       mapping.map(load.getResult(), cloneLoad(builder, load, place, mapping));
     else

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ScalarGradients.h"
+#include "fa/Dialect/FA/IR/FA.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
@@ -36,15 +37,24 @@ Value fa::convertFloat(OpBuilder &builder, Location loc, Value value,
   return builder.createOrFold<arith::TruncFOp>(loc, type, value);
 }
 
+void fa::cloneValues(OpBuilder &builder, Block &block, IRMapping &copies) {
+  for (Operation &op : block.without_terminator()) {
+    if (auto stop = dyn_cast<StopGradientOp>(op))
+      copies.map(stop.getResult(), copies.lookupOrDefault(stop.getValue()));
+    else
+      builder.clone(op, copies);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Analysis
 //===----------------------------------------------------------------------===//
 
-/// A result that is constant but for jumps: of gradient 0.
+/// A result that is constant but for jumps, or declared so: of gradient 0.
 static bool isPiecewiseConstant(Operation *op) {
-  return isa<math::CeilOp, math::FloorOp, math::RoundOp, math::RoundEvenOp,
-             math::TruncOp, arith::CmpFOp, math::IsFiniteOp, math::IsInfOp,
-             math::IsNaNOp, math::IsNormalOp>(op);
+  return isa<StopGradientOp, math::CeilOp, math::FloorOp, math::RoundOp,
+             math::RoundEvenOp, math::TruncOp, arith::CmpFOp, math::IsFiniteOp,
+             math::IsInfOp, math::IsNaNOp, math::IsNormalOp>(op);
 }
 
 /// Floats of an operation on wanted values need a rule; an integer cast from

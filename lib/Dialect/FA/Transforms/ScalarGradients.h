@@ -27,6 +27,10 @@ Type getGradientType(Type type);
 /// A float extended or truncated to a float type.
 Value convertFloat(OpBuilder &builder, Location loc, Value value, Type type);
 
+/// Copies what a block computes; gradients are derived, so what stops them is
+/// its operand.
+void cloneValues(OpBuilder &builder, Block &block, IRMapping &copies);
+
 /// Derives gradients through one straight-line block of scalar operations,
 /// whose copy stands where the builder inserts.
 class ScalarGradients {

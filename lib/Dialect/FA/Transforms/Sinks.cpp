@@ -42,6 +42,8 @@ inlineForRow(OpBuilder &builder, Region &region, ValueRange arguments,
   for (Operation &nested : body.without_terminator()) {
     if (isa<QueryLengthOp, KeyLengthOp>(nested)) {
       mapping.map(nested.getResult(0), lengths[isa<KeyLengthOp>(nested)]);
+    } else if (auto stop = dyn_cast<StopGradientOp>(nested)) {
+      mapping.map(stop.getResult(), mapping.lookup(stop.getValue()));
     } else if (isa<memref::LoadOp, tensor::ExtractOp>(nested)) {
       SmallVector<Value> operands =
           llvm::map_to_vector(nested.getOperands(), [&](Value value) {

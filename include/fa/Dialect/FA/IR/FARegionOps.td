@@ -86,6 +86,27 @@ def FA_DropoutOp : FA_Op<"dropout", [
   }];
 }
 
+def FA_StopGradientOp : FA_Op<"stop_gradient", [Pure, SameOperandsAndResultType]> {
+  let summary = "Its operand, with the gradient 0";
+  let description = [{
+    Yields `value`. `fa-differentiate-score` and `fa-differentiate` take the result
+    for a constant, so `value` has no gradient from here. It is torch's `detach` and
+    JAX's `stop_gradient`.
+
+    `fa-differentiate-score` replaces it by its operand once gradients are derived.
+
+    Example, of which `%w` has the gradient `%s` and `%s` has 0:
+
+    ```mlir
+    %fixed = fa.stop_gradient %s : f32
+    %x = arith.mulf %fixed, %w : f32
+    ```
+  }];
+  let arguments = (ins AnyTypeOf<[F16, BF16, F32, F64]>:$value);
+  let results = (outs AnyTypeOf<[F16, BF16, F32, F64]>:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
 def FA_YieldOp : FA_Op<"yield", [
     Pure, ReturnLike, Terminator,
     ParentOneOf<["ApplyOp", "AttentionGradientOp", "AttentionOp", "GradientKeysOp",
