@@ -48,7 +48,8 @@ class Value:
 class Table:
     """A captured array and the indices applied to it so far: by dim, None where one is
     open. dims: of what the array is now, the dims of the captured one, -1 for a new one of
-    size 1. guards: of bool, where one is false the element is `fill`."""
+    size 1. guards: of bool, where one is false the element is `fill`. is_stopped: whether
+    elements take no gradient."""
 
     name: str
     type: str
@@ -58,6 +59,7 @@ class Table:
     dims: tuple[int, ...]
     guards: tuple[Value, ...] = ()
     fill: Any = None
+    is_stopped: bool = False
 
 
 @dataclass(frozen=True)
@@ -215,9 +217,14 @@ class Writer:
             found = self.add(f"arith.index_cast {element.name} : {_INTEGERS[table.dtype]} to index", table.dtype)
         else:
             found = self.add(text, table.dtype)
+        if table.is_stopped:
+            found = self.stop_gradient(found)
         for guard in table.guards:
             found = self.select(guard, found, make_constant(table.fill, table.dtype))
         return found
+
+    def stop_gradient(self, value: Value) -> Value:
+        return self.operate("fa.stop_gradient", value) if value.dtype in _FLOATS and value.number is None else value
 
 
 def make_constant(value: Any, dtype: str) -> Value:
@@ -541,10 +548,8 @@ def _convert(body: Writer, value: Value, new_dtype: Any, **_: Any) -> Value:
 
 
 @_rule("stop_gradient")
-def _stop_gradient(body: Writer, value: Value, **_: Any) -> Value:
-    if body.name == "score" and value.dtype in _FLOATS and value.number is None:
-        raise Refused("stop_gradient, whose gradient the compiler takes for that of its operand")
-    return value
+def _stop_gradient(body: Writer, value: Any, **_: Any) -> Any:
+    return replace(value, is_stopped=True) if isinstance(value, Table) else body.stop_gradient(value)
 
 
 @_rule("copy", "copy_p", "optimization_barrier", "reduce_precision")
@@ -641,6 +646,6 @@ def _gather(body: Writer, table: Any, places: Any, *, dimension_numbers: Any, sl
 
 
 #: Rules that take whole tables, and those that give or take a row of indices.
-OF_TABLES = (_reshape, _transpose, _dynamic_slice, _slice, _gather, _copy)
+OF_TABLES = (_reshape, _transpose, _dynamic_slice, _slice, _gather, _copy, _stop_gradient)
 OF_ROWS = (_concatenate, _gather)
 OF_SHAPES = (_reshape,)

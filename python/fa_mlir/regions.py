@@ -9,7 +9,7 @@ a region; rules.py has a rule for each operation.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -45,6 +45,8 @@ class Table:
     #: Sizes: a number, or -1 where a call decides.
     shape: tuple[int, ...]
     indices: tuple[str, ...] = ()
+    #: Whether its elements take no gradient.
+    is_stopped: bool = False
 
 
 class Refused(Exception):
@@ -155,7 +157,7 @@ class Body:
             else:
                 is_negative = self.compare("lt", place, self.constant(0, torch.int64))
                 place = self.select(is_negative, self.binary("arith.addi", place, self.size(table, dim)), place)
-        found = Table(table.name, table.type, table.dtype, table.shape, (*table.indices, place.name))
+        found = replace(table, indices=(*table.indices, place.name))
         return self.load(found) if len(found.indices) == len(found.shape) else found
 
     def load(self, table: Table) -> Scalar:
@@ -163,7 +165,15 @@ class Body:
         element = self.add(f"tensor.extract {table.name}[{', '.join(table.indices)}] : {table.type}", table.dtype)
         if name == "i64":
             return self.add(f"arith.index_cast {element.name} : i64 to index", torch.int64)
-        return element
+        return self.stop_gradient(element) if table.is_stopped else element
+
+    def stop_gradient(self, value: Any) -> Any:
+        """The same without a gradient; an element of a table stops where it is loaded."""
+        if isinstance(value, Table):
+            return replace(value, is_stopped=True)
+        if not is_float(value.dtype) or value.constant is not None:
+            return value
+        return self.add(f"fa.stop_gradient {value.name} : {TYPES[value.dtype]}", value.dtype, value.not_negative)
 
 
 def unsupported(name: str, what: str, line: str) -> UnsupportedError:

@@ -351,10 +351,15 @@ def _is_infinite(body: Body, value: Any, **_: Any) -> Scalar:
 
 
 @_rule(aten._to_copy.default, aten.to.dtype, torch.ops.prims.convert_element_type.default, aten.clone.default,
-       aten.alias.default, aten.detach.default, aten.lift_fresh_copy.default, aten.lift_fresh.default,
+       aten.alias.default, aten.lift_fresh_copy.default, aten.lift_fresh.default,
        aten.scalar_tensor.default, torch.sym_float, torch.sym_int, aten.contiguous.default)
 def _copy(body: Body, value: Any, *_args: Any, dtype: Any, **_: Any) -> Any:
     return value if isinstance(value, Table) else _as(body, value, dtype)
+
+
+@_rule(aten.detach.default)
+def _detach(body: Body, value: Any, *, dtype: Any, **_: Any) -> Any:
+    return body.stop_gradient(_copy(body, value, dtype=dtype))
 
 
 @_rule(aten.full.default)

@@ -87,6 +87,8 @@ _DECOMPOSED = [aten.silu, aten.gelu, aten.softplus, aten.leaky_relu, aten.elu, a
 
 
 _LINE = "fa_mlir_line"
+# Of a node under torch.no_grad or inference_mode.
+_STOPPED = "fa_mlir_stopped"
 # Of what runs, where it is not on the stack.
 _place: contextvars.ContextVar = contextvars.ContextVar("place", default=None)
 
@@ -103,17 +105,23 @@ def at_line(place: tuple[str, int] | None) -> Iterator[None]:
 
 class _Lines(TorchFunctionMode):
     """Notes on each node of the graph in the making which line of the user's it is
-    of: make_fx keeps no lines for functions that are no modules."""
+    of, and whether it takes no gradient: make_fx keeps neither for functions that are no modules."""
+
+    # As the function set it. torch.autograd.Function, which indices use, turns gradients off without a call seen here.
+    _is_grad_enabled = True
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
+        if function is torch._C._set_grad_enabled:
+            self._is_grad_enabled = torch.is_grad_enabled()
         mode = get_proxy_mode()
         if mode is not None:
             place = self._find_place()
+            is_stopped = torch.is_inference_mode_enabled() or not (self._is_grad_enabled or torch.is_grad_enabled())
             for node in reversed(mode.tracer.graph.nodes):
                 if _LINE in node.meta:
                     break
-                node.meta[_LINE] = place
+                node.meta[_LINE], node.meta[_STOPPED] = place, is_stopped
         return result
 
     @staticmethod
@@ -133,7 +141,8 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
     def scalars(*inputs):
         pair, given = inputs[:len(_ARGUMENTS[name])], iter(inputs[len(_ARGUMENTS[name]):])
         rebuilt = Rebuild([next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]).value(function)
-        with _Lines(), TransformGetItemToIndex(), Unwatch():
+        # Gradients are on, so that they are off only where the function itself turns them off.
+        with torch.enable_grad(), _Lines(), TransformGetItemToIndex(), Unwatch():
             return unwatch(rebuilt(*pair))
 
     decompositions: Any = get_decompositions(_DECOMPOSED)
@@ -224,6 +233,11 @@ def _lift(name: str, function: Callable, leaves: list, graph: torch.fx.GraphModu
         if all(is_same(constants[i], leaf) and is_same(changed_constants[i], other) for i in places):
             lifted[place] = places
     return lifted
+
+
+def _leaves_no_grad(node: Any) -> bool:
+    """Whether a value of a block without gradients is read behind it."""
+    return bool(node.meta.get(_STOPPED)) and not all(user.meta.get(_STOPPED) for user in node.users)
 
 
 def _is_user_file(file: str) -> bool:
@@ -368,6 +382,8 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
                 arguments = lift(node.args)
                 named = dict(lift(tuple(sorted(node.kwargs.items()))))
                 values[node] = evaluate(body, _Node(node, arguments, named), values)
+                if _leaves_no_grad(node):
+                    values[node] = body.stop_gradient(values[node])
         except Refused as refused:
             what = _READ if node.target is aten._local_scalar_dense.default else str(refused)
             raise unsupported(name, what, _describe_line(node, function)) from None

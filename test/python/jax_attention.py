@@ -185,6 +185,8 @@ class Attention(unittest.TestCase):
             "powers": (lambda: lambda s, b, h, q, k: s ** 3 - jnp.sqrt(s ** 2 + 1) + (s * s + 0.5) ** 0.3 + s ** -2 * 0, []),
             "branches": (lambda t: lambda s, b, h, q, k: jnp.where(k > q + 3, -jnp.inf, jnp.where(k < q, s, t[b, h] * s)),
                          [slopes]),
+            "stops": (lambda t: lambda s, b, h, q, k: jax.lax.stop_gradient(s) * t[h, q, k] + s * jax.lax.stop_gradient(t)[h, q, k]
+                      + s * jax.lax.stop_gradient(t[h])[q, k] + jax.lax.stop_gradient(jnp.tanh(t[h, q, k])) * t[h, 0, k], [bias]),
             "constant": (lambda: lambda s, b, h, q, k: jnp.where(q == k, 1.0, s.astype("bfloat16").astype("float32") * 0), []),
         }
         for name, (make, captures) in scores.items():
@@ -275,7 +277,7 @@ class Attention(unittest.TestCase):
                 ("the operation cumsum .*jax_attention.py:", "score", lambda s, b, h, q, k: s + jnp.cumsum(table[q])[k]),
                 ("add on a whole array", "score", lambda s, b, h, q, k: (s + table)[q, k]),
                 ("division by what is not a constant", "mask", lambda b, h, q, k: k // (q + 1) == 0),
-                ("uint32", "mask", lambda b, h, q, k: wide[k] == 0), ("stop_gradient", "score", lambda s, *_: jax.lax.stop_gradient(s)),
+                ("uint32", "mask", lambda b, h, q, k: wide[k] == 0),
                 ("custom_jvp", "score", lambda s, *_: own(s)), ("an array as a result", "score", lambda s, b, h, q, k: table[q]),
                 ("2 results", "mask", lambda b, h, q, k: (q > k, k > q)), ("the operation igamma", "score", lambda s, *_: jax.lax.igamma(s, s))):
             with self.assertRaisesRegex(fa_mlir.UnsupportedError, f"'{name}' is a function with .*{reason}"):

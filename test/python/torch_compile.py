@@ -4,8 +4,8 @@
 """Functions of Python under torch.compile, and FlexAttention's calls in its graphs.
 
 `Functions` has score and mask functions whose captures change from call to call: `count_compiled` and `count_graphs`
-say that nothing is compiled again. `FlexPass` tests the pass that replaces FlexAttention's calls. `Case.check` compares
-outputs and gradients.
+say that nothing is compiled again. `FlexPass` tests the pass that replaces FlexAttention's calls. `Stopped` has scores that
+keep gradients from some of their values, compiled or not. `Case.check` compares outputs and gradients.
 """
 
 import functools
@@ -278,6 +278,85 @@ class FlexPass(Case):
         self.assertEqual(sum(count for reason, count in override_counts().items() if "torch.float64" in reason), 1)
         with self.assertRaisesRegex(ValueError, "exact, function"):
             fa_mlir.FlexPass(block_mask="all")
+
+
+def make_stopped_scores():
+    """Of a table; torch evaluates them on whole tensors too."""
+    yield "detached score", lambda T: lambda s, b, h, i, j: s.detach() * T[h, j] + s
+    yield "detached table", lambda T: lambda s, b, h, i, j: s * T.detach()[h, j] + T[h, i] * s
+    yield "detached element", lambda T: lambda s, b, h, i, j: s * T[h, j].detach() + T[h, i] * s
+    yield "data", lambda T: lambda s, b, h, i, j: s * T.data[h, j] + T[h, i] * s.data
+
+    def block(T):
+        def score(s, b, h, i, j):
+            with torch.no_grad():
+                inner = torch.tanh(s * T[h, j]) + 1
+            return inner * T[h, i] + s
+        return score
+    yield "no_grad", block
+
+    def nested(T):
+        def score(s, b, h, i, j):
+            with torch.no_grad():
+                read = T[h, j]
+                with torch.enable_grad():
+                    inner = T[h, i] * s
+            return inner + read * s
+        return score
+    yield "enable_grad", nested
+
+    def decorated(T):
+        @torch.no_grad()
+        def multiply(s, t):
+            return s * t
+        return lambda s, b, h, i, j: multiply(s, T[h, j]) + T[h, i] * s
+    yield "function under no_grad", decorated
+
+    def inference(T):
+        def score(s, b, h, i, j):
+            with torch.inference_mode():
+                inner = s * T[h, j]
+            return inner + T[h, i] * s
+        return score
+    yield "inference_mode", inference
+
+
+@mock.patch.object(torch_flex, "_validate_device", lambda *operands: None)
+class Stopped(Case):
+    @staticmethod
+    def expect(query, key, value, table, score, visible):
+        scores = query @ key.mT / 4
+        scores = score(table)(scores, *torch.meshgrid(*map(torch.arange, scores.shape), indexing="ij"))
+        return torch.where(visible, scores, -torch.inf).softmax(-1) @ value
+
+    def test_gradients(self):
+        length = 24
+        _, _, i, j = torch.meshgrid(*map(torch.arange, (3, 4, length, length)), indexing="ij")
+        flags = torch.rand(length)
+        mask = lambda b, h, i, j: (flags.detach()[j] > 0.3) | (i == j)
+        for name, score in make_stopped_scores():
+            def attend(query, key, value, table):
+                return fa_mlir.attention(query, key, value, score=score(table), mask=mask, layout="bhsd")
+
+            def flex(query, key, value, table):
+                return flex_attention(query, key, value, score(table), blocks)
+
+            blocks = create_block_mask(mask, None, None, length, length, device="cpu")
+            for way, run in (("eager", attend), ("flex", lambda *operands: fa_mlir.flex_attention(
+                    *operands[:3], score(operands[3]), blocks)),
+                             ("compiled", torch.compile(attend, fullgraph=True, backend="aot_eager")),
+                             ("FlexPass", torch.compile(flex, fullgraph=True, backend=backend()))):
+                with self.subTest(name, way=way):
+                    torch._dynamo.reset()
+                    inputs = [*make_inputs(length, "bhsd"), torch.randn(4, length, requires_grad=True)]
+                    wide = [tensor.detach().double().requires_grad_() for tensor in inputs]
+                    got = run(*inputs)
+                    expected = self.expect(*wide, score, mask(0, 0, i, j))
+                    weights = torch.randn_like(got)
+                    self.assertLess(relative_error(got, expected), 2e-6)
+                    for one, other in zip(torch.autograd.grad(got, inputs, weights),
+                                          torch.autograd.grad(expected, wide, weights.double()), strict=True):
+                        self.assertLess(relative_error(one, other), 1e-5)
 
 
 if __name__ == "__main__":
