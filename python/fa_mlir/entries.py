@@ -1,7 +1,7 @@
 """What the operators run: compiled code for a specification, types and a device.
 
-An operator of C++, torch's or JAX's, that meets these for the first time calls `compile_entry`, which fills in an entry; `_fill` says
-how. `compile_forward` and `compile_gradient` compile, and say what has no form; `find_refusal` asks that ahead of a call.
+An operator of C++, torch's or JAX's, that meets these for the first time calls `compile_entry`, which fills in an entry;
+`_fill` says how. `compile_forward` and `compile_gradient` compile, and say what has no form; `find_refusal` asks that ahead of a call.
 """
 
 from __future__ import annotations

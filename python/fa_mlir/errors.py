@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 _Function = TypeVar("_Function", bound=Callable)
 NO_DRIVER, DRIVER_ERROR = 1, 9
-INVALID_ARGUMENT = 6
+INVALID_MANIFEST, INVALID_ARGUMENT = 4, 6
 INVALID_MODULE, INVALID_PIPELINE, COMPILATION_FAILED = 11, 12, 13
 OUT_OF_MEMORY = 7
 NAMES = {
     NO_DRIVER: "no driver",
     2: "driver too old",
     3: "wrong architecture",
-    4: "invalid manifest",
+    INVALID_MANIFEST: "invalid manifest",
     5: "invalid image",
     INVALID_ARGUMENT: "invalid argument",
     OUT_OF_MEMORY: "out of memory",

@@ -1,6 +1,7 @@
 """Gradients of torch's operator: which are wanted, in which order they are summed, and those of sinks.
 
-Begin with `backward`, which all functions of autograd call.
+Begin with `backward`, which all functions of autograd call; `_compute_gradients` calls the operator. `_order_sums` is
+torch.use_deterministic_algorithms, and sinks, of value zero, are differentiated from output and lse by `_differentiate_sink`.
 """
 
 from __future__ import annotations

@@ -8,14 +8,13 @@ for all else. Only the last one says what is wrong.
 from __future__ import annotations
 
 import ctypes
-import errno
 import json
 import os
 import struct
 import weakref
 from typing import Any
 
-from .errors import INVALID_ARGUMENT, make_error
+from .errors import INVALID_ARGUMENT, INVALID_MANIFEST, make_error
 from .runtime import Runtime
 from .tensors import MAX_RANK, TYPES, Torch, dense_strides, describe, get_device, get_stream_handle
 
@@ -308,7 +307,9 @@ class Kernel:
 
 def load(manifest: str | os.PathLike, runtime: Runtime | None = None) -> Kernel:
     """Loads the kernel of a manifest file, in the runtime of the process unless
-    another is given. Raises FileNotFoundError where there is none."""
+    another is given."""
+    # Said where there is no driver, too.
     if not os.path.exists(manifest):
-        raise FileNotFoundError(errno.ENOENT, "no manifest, which fa_mlir.compile(...).save(folder) writes", os.fspath(manifest))
+        raise make_error(INVALID_MANIFEST, f"cannot open '{os.fspath(manifest)}': No such file or directory; "
+                         "fa_mlir.compile(...).save(folder) writes manifests")
     return Kernel(runtime or Runtime.shared(), manifest)

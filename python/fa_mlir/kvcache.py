@@ -1,6 +1,7 @@
 """A step of decoding before its attention: new rows go into a cache, contiguous or in pages, with rotary embedding.
 
-`prepare` does it; what it is given is checked before anything is written.
+Begin with `prepare`, which does it. `_check_cache` and `_find_lengths` check what it is given before anything is written;
+`rotate` is the embedding, `_store` the write.
 """
 
 from __future__ import annotations

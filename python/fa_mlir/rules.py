@@ -1,6 +1,7 @@
 """Rules of torch's operations in score functions and masks: what each is of values of a region.
 
-A rule takes the body, the node's arguments as values, and the type of the result. `evaluate`, at the end, applies that of a node.
+A rule takes the body, the node's arguments as values, and the type of the result. `_rule` names the operations that it is for, in
+the order of arithmetic, functions, comparisons, choice and captured tensors. `evaluate`, at the end, applies that of a node.
 """
 
 from __future__ import annotations

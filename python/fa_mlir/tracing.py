@@ -387,7 +387,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
         except Refused as refused:
             what = _READ if node.target is aten._local_scalar_dense.default else str(refused)
             raise unsupported(name, what, _describe_line(node, function)) from None
-    if isinstance(result, (tuple, list)) or result is None:
+    if isinstance(result, (tuple, list, str)) or result is None:
         raise unsupported(name, f"a result of {type(result).__name__}", _describe_line(node, function))
     result = values[result] if isinstance(result, torch.fx.Node) else result
     if isinstance(result, Table):

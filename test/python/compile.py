@@ -221,7 +221,7 @@ class Refusals(unittest.TestCase):
         self.refuse(ValueError, "chip='sm_80' is for target='cuda'", fa_mlir.compile, "", chip="sm_80")
         self.refuse(ValueError, "images are 'elf', expected one of auto", fa_mlir.compile, text(), target="cuda",
                     images="elf")
-        self.refuse(fa_mlir.ArgumentError, "chip is 'sm_12', expected one of sm_80", fa_mlir.compile, text(),
+        self.refuse(fa_mlir.ArgumentError, "argument 'chip' is 'sm_12', expected one of sm_80", fa_mlir.compile, text(),
                     target="cuda", chip="sm_12")
         with fa_mlir.Context() as context:
             self.refuse(ValueError, "form is 'xml'", fa_mlir.Module(context, text()).print, "xml")
