@@ -165,22 +165,29 @@ def check_number(name: str, value: Any, expected: str) -> float:
         if not -_MOST_F32 <= number <= _MOST_F32:
             raise OverflowError
         return number
-    except (TypeError, ValueError, OverflowError, RuntimeError):
-        shown = f"of shape {show_shape(value.shape)}" if hasattr(value, "shape") else repr(value)
-        shown = shown if len(shown) < 50 else shown[:50] + "..."
-        raise refuse(name, f"is {shown}, expected {expected}") from None
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        if not hasattr(value, "shape"):
+            shown = repr(value)
+        elif len(value.shape):
+            shown = f"of shape {show_shape(value.shape)}"
+        else:
+            shown = f"a {type(value).__name__} without a value, or past float32,"
+        shown = shown if len(shown) < 60 else shown[:60] + "..."
+        raise refuse(name, f"is {shown}, expected {expected}") from error
 
 
 def check_flag(name: str, value: Any) -> bool:
     if value is True or value is False:
         return value
+    if value is None:
+        return False
     if type(value).__name__ in ("bool", "bool_") or isinstance(value, int):
         return bool(value)
     raise refuse(name, f"is {value!r}, expected True or False")
 
 
 def check_window(window: Any) -> tuple[int, int]:
-    if not hasattr(window, "__len__") or len(window) != 2:
+    if not hasattr(window, "__len__") or getattr(window, "shape", None) == () or len(window) != 2:
         raise refuse("window", f"is {window!r}, expected two integers, (left, right); -1 or None is unlimited")
     left, right = window
     try:
@@ -214,14 +221,14 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
         raise refuse("key", f"has batch {batch}, expected that of the query, {query_shape[0]}")
     if heads == 0 or query_heads % heads:
         raise refuse("key", f"has {heads} heads, expected a divisor of the query's {query_heads}")
-    check_types(query, key, value, kind)
+    check_same_types(query, key, value, kind)
     for name, array in ("query", query), ("key", key), ("value", value):
         if kind.strides(array)[3] != 1 and array.shape[3] != 1:
             raise refuse(name, f"has stride {kind.strides(array)[3]} in the head dim, expected 1: pass a "
                          "contiguous copy")
 
 
-def check_types(query: Any, key: Any, value: Any, kind: Any) -> None:
+def check_same_types(query: Any, key: Any, value: Any, kind: Any) -> None:
     for name, array in ("key", key), ("value", value):
         if array.dtype != query.dtype:
             raise refuse(name, f"has dtype {array.dtype}, expected that of the query, {query.dtype}")
@@ -250,7 +257,6 @@ def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, k
                      "as the key")
     if not key.shape[-2] or query.shape[-2] % key.shape[-2]:
         raise refuse("key", f"has {key.shape[-2]} heads, expected a divisor of the query's {query.shape[-2]}")
-    check_types(query, key, value, kind)
     for name, array in ("query_starts", query_starts), ("key_starts", key_starts):
         if array is not None and (array.ndim != 1 or not array.shape[0]):
             raise refuse(name, f"has shape {show_shape(array.shape)}, expected (batch + 1,)")

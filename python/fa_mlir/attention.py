@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from . import entries, operator, planning
-from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_lengths, check_operands,
-                        check_flag, check_out, check_packed, check_ranks, check_sink, check_tensors, clear, pad_heads, refuse, refuse_options,
-                        refuse_tangents, requires_gradient)
+from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_flag, check_lengths,
+                        check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink, check_tensors,
+                        clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, plan
 from .problem import LAYOUTS, Types, from_text
@@ -291,6 +291,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
                 needs_gradient = (requires_gradient(alibi) or requires_gradient(bias) or requires_gradient(sink)
                                   or ((is_compiling or _are_transforms_active())
                                       and any(map(requires_gradient, (query, key, value)))))
+    if starts is not None:
+        check_same_types(query, key, value, kind)
     width = None
     if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
         width = value.shape[-1]

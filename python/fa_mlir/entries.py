@@ -130,7 +130,7 @@ def compile_text(text: str, chip: str | None):
     return compilation.compile(text, target="cuda", chip=chip)
 
 
-def check_types(element: str, value_element: str) -> None:
+def check_element(element: str, value_element: str) -> None:
     shown, value_shown = (f"of type {_SPELLED.get(each, each)}" if each else "of another type" for each in (element, value_element))
     if element not in _ELEMENTS:
         raise UnsupportedError("query", shown, "float16, bfloat16 or float32", "convert with .to()")
@@ -139,14 +139,24 @@ def check_types(element: str, value_element: str) -> None:
                                "one type of query, key and value", "convert with .to()")
 
 
+def _align(specification: Specification, names: set[str]) -> Specification:
+    """With rows of these captures at multiples of 16 bytes, which kernels copy in bulk."""
+    return replace(specification, captures=tuple(
+        replace(capture, alignment=16) if capture.name in names else capture for capture in specification.captures))
+
+
 def find_refusal(text: str, element: str, value_element: str, head_dim: str, value_head_dim: str,
                  device: int | None) -> tuple[str, str, str, str] | None:
     """Why a forward has no form, as UnsupportedError takes it, or None: asked when a graph is
     traced, which has no second choice when it runs. device: a GPU's index, None for the CPU."""
     try:
         chip = None if device is None else find_chip(device)
-        check_types(element, value_element)
-        compile_forward(from_text(text), Types(element, int(head_dim), int(value_head_dim)), chip)
+        check_element(element, value_element)
+        specification = from_text(text)
+        if chip is not None:
+            # As most of them are: then it is what runs.
+            specification = _align(specification, {capture.name for capture in specification.tensors if len(capture.shape or ()) == 4})
+        compile_forward(specification, Types(element, int(head_dim), int(value_head_dim)), chip)
     except UnsupportedError as error:
         return error.argument, str(error.value), error.legal, error.nearest
     except Exception:
@@ -165,15 +175,13 @@ def _fill(key: str, entry: _Entry) -> None:
     specification = from_text(text)
     element, head_dim = map(int, query.split(","))
     value_element, value_head_dim = map(int, value.split(","))
-    check_types(_NAMES.get(element, ""), _NAMES.get(value_element, ""))
+    check_element(_NAMES.get(element, ""), _NAMES.get(value_element, ""))
     types = Types(_NAMES[element], head_dim, value_head_dim)
     if aligned:
         # Lengths come first.
         flags = aligned[len(specification.length_names):]
         tensors = dict(zip((capture.name for capture in specification.tensors), flags))
-        specification = replace(specification, captures=tuple(
-            replace(capture, alignment=16) if tensors.get(capture.name) == "1" else capture
-            for capture in specification.captures))
+        specification = _align(specification, {name for name, flag in tensors.items() if flag == "1"})
     chip = find_chip(int(device.partition(":")[2])) if device != "cpu" else None
     if operation == "forward":
         outputs = [_OUTPUT] + [_LSE] * specification.lse

@@ -88,13 +88,16 @@ def make_error(status: int, message: str) -> Error:
 #===--- Names of arguments ------------------------------------------------===#
 
 def rename_argument(error: Error, names: dict[str, str]) -> None:
-    """Changes the argument that an error begins with to what `names` has for it."""
+    """Changes the argument that an error begins with, and others in quotes, to what `names` has for them."""
     before, *others = error.args[0].split("'", 2)
-    if before == "argument " and len(others) == 2 and others[0] in names:
-        name = names[others[0]]
-        error.args = (f"argument '{name}'{others[1]}",)
-        if isinstance(error, UnsupportedError):
-            error.argument = name
+    if before != "argument " or len(others) != 2:
+        return
+    name, rest = names.get(others[0], others[0]), others[1]
+    for known, own in names.items():
+        rest = rest.replace(f"'{known}'", f"'{own}'")
+    error.args = (f"argument '{name}'{rest}",)
+    if isinstance(error, UnsupportedError):
+        error.argument = name
 
 
 def renames_arguments(**names: str) -> Callable[[_Function], _Function]:

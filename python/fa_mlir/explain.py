@@ -267,7 +267,7 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
         specification = from_text(find_text(decided))
         types = Types(kind.type(operands[0]), operands[0].shape[-1], operands[2].shape[-1])
         found.problem = write_forward(specification, types)
-        entries.check_types(types.element, kind.type(operands[2]))
+        entries.check_element(types.element, kind.type(operands[2]))
         found.kernel = entries.compile_forward(specification, types, target)
         found.remarks = found.kernel.remarks
         if target and not found.kernel.cubin:

@@ -15,23 +15,29 @@ NotImplementedError.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .arguments import TorchArrays, check_tensors, check_window, refuse, refuse_array, show_shape
 from .attention import attention
+from .entries import find_refusal
 from .errors import UnsupportedError, renames_arguments
-from .kvcache import prepare, rotate
-from .planning import plan
+from .kvcache import prepare
+from .planning import find_text, plan
 
 __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func", "flash_attn_with_kvcache"]
 
-renames = renames_arguments(
+_renames = renames_arguments(
     query="q", key="k", value="v", alibi="alibi_slopes", window="window_size", scale="softmax_scale",
     query_starts="cu_seqlens_q", key_starts="cu_seqlens_k", key_pages="block_table", query_lengths="seqused_q",
-    key_lengths="seqused_k")
+    key_lengths="seqused_k", return_lse="return_attn_probs")
 _renames_kvpacked = renames_arguments(k="kv", v="kv")
 _renames_qkvpacked = renames_arguments(q="qkv", k="qkv", v="qkv", cu_seqlens_q="cu_seqlens", cu_seqlens_k="cu_seqlens")
+
+
+# Asked in each step of decoding that writes a cache.
+ask_refusal = functools.lru_cache(maxsize=256)(find_refusal)
 
 
 def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None, causal: bool, window_size: tuple,
@@ -58,7 +64,7 @@ def _return(found: Any, return_attn_probs: bool) -> Any:
     return output, lse.masked_fill(lse == -float("inf"), float("inf")), None
 
 
-def split(name: str, packed: Any, rank: int, count: int) -> tuple:
+def _split(name: str, packed: Any, rank: int, count: int) -> tuple:
     """The tensors that lie side by side in dim -3."""
     import torch
 
@@ -70,7 +76,7 @@ def split(name: str, packed: Any, rank: int, count: int) -> tuple:
     return packed.unbind(-3)
 
 
-@renames
+@_renames
 def flash_attn_func(q: Any, k: Any, v: Any, dropout_p: float = 0.0, softmax_scale: float | None = None,
                     causal: bool = False, window_size: tuple = (-1, -1), softcap: float = 0.0,
                     alibi_slopes: Any = None, deterministic: bool = False, return_attn_probs: bool = False) -> Any:
@@ -86,7 +92,7 @@ def flash_attn_kvpacked_func(q: Any, kv: Any, dropout_p: float = 0.0, softmax_sc
                              alibi_slopes: Any = None, deterministic: bool = False,
                              return_attn_probs: bool = False) -> Any:
     """kv: (batch, keys, 2, key heads, head dim). Nothing is copied."""
-    k, v = split("kv", kv, 5, 2)
+    k, v = _split("kv", kv, 5, 2)
     return flash_attn_func(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
                            alibi_slopes, deterministic, return_attn_probs)
 
@@ -97,12 +103,12 @@ def flash_attn_qkvpacked_func(qkv: Any, dropout_p: float = 0.0, softmax_scale: f
                               alibi_slopes: Any = None, deterministic: bool = False,
                               return_attn_probs: bool = False) -> Any:
     """qkv: (batch, sequence, 3, heads, head dim). Nothing is copied."""
-    q, k, v = split("qkv", qkv, 5, 3)
+    q, k, v = _split("qkv", qkv, 5, 3)
     return flash_attn_func(q, k, v, dropout_p, softmax_scale, causal, window_size,
                            softcap, alibi_slopes, deterministic, return_attn_probs)
 
 
-@renames
+@_renames
 def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int,
                            max_seqlen_k: int, dropout_p: float = 0.0, softmax_scale: float | None = None,
                            causal: bool = False, window_size: tuple = (-1, -1), softcap: float = 0.0,
@@ -113,8 +119,9 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens
     (batch, pages), k and v are pages, (pages, page size, key heads, head dim), without
     gradients. max_seqlen_q and max_seqlen_k are not read. lse is (heads, query rows)."""
     for name, starts in ("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k):
-        if starts is None:
-            raise refuse(name, "is None, expected int32, (batch + 1)")
+        if not hasattr(starts, "diff") or str(starts.dtype) != "torch.int32":
+            shown = f"has dtype {starts.dtype}" if hasattr(starts, "dtype") else f"is {starts!r}"
+            raise refuse(name, f"{shown}, expected int32, (batch + 1): .to(torch.int32)")
     more: dict[str, Any] = {"query_starts": cu_seqlens_q}
     if block_table is None:
         more["key_starts"] = cu_seqlens_k
@@ -131,7 +138,7 @@ def flash_attn_varlen_kvpacked_func(q: Any, kv: Any, cu_seqlens_q: Any, cu_seqle
                                     alibi_slopes: Any = None, deterministic: bool = False,
                                     return_attn_probs: bool = False) -> Any:
     """kv: (key rows, 2, key heads, head dim). Nothing is copied."""
-    k, v = split("kv", kv, 4, 2)
+    k, v = _split("kv", kv, 4, 2)
     return flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
                                   dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
                                   return_attn_probs)
@@ -143,14 +150,15 @@ def flash_attn_varlen_qkvpacked_func(qkv: Any, cu_seqlens: Any, max_seqlen: int,
                                      window_size: tuple = (-1, -1), softcap: float = 0.0, alibi_slopes: Any = None,
                                      deterministic: bool = False, return_attn_probs: bool = False) -> Any:
     """qkv: (rows, 3, heads, head dim). Nothing is copied."""
-    q, k, v = split("qkv", qkv, 4, 3)
+    q, k, v = _split("qkv", qkv, 4, 3)
     return flash_attn_varlen_func(q, k, v, cu_seqlens, cu_seqlens, max_seqlen, max_seqlen,
                                   dropout_p, softmax_scale, causal, window_size, softcap, alibi_slopes, deterministic,
                                   return_attn_probs)
 
 
 @renames_arguments(query="q", key="k_cache", value="v_cache", alibi="alibi_slopes", window="window_size",
-                   scale="softmax_scale", key_pages="block_table", key_lengths="cache_seqlens")
+                   scale="softmax_scale", key_pages="block_table", key_lengths="cache_seqlens",
+                   return_lse="return_softmax_lse")
 def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, rotary_cos: Any = None,
                             rotary_sin: Any = None, cache_seqlens: Any = None, cache_batch_idx: Any = None,
                             cache_leftpad: Any = None, block_table: Any = None, softmax_scale: float | None = None,
@@ -163,8 +171,8 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     q: (batch, queries, heads, head dim); k_cache, v_cache: (batch, keys, key heads, head
     dim), or with block_table, int32, (batch, pages), pages: (pages, page size, key heads,
     head dim). cache_batch_idx: which item of the cache each sequence has; a copy of
-    these is made. rotary_cos, rotary_sin: (positions, rotated dims / 2), applied to k at
-    cache_seqlens and on, to q at the same (all at cache_seqlens where neither causal nor
+    these is made. rotary_cos, rotary_sin: (positions of the cache or more, rotated dims
+    / 2), applied to k at cache_seqlens and on, to q at the same (all at cache_seqlens where neither causal nor
     a window is). num_splits is not read. Takes no gradient. Returns the output, or
     (output, lse).
     """
@@ -175,11 +183,19 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
                                "a mask function of attention() that hides the padding")
     check_tensors(torch, q, k_cache, v_cache)
     window = check_window(window_size)
-    # What it refuses is refused before anything is written.
-    plan(TorchArrays, q, k_cache, v_cache, None, None, None, window, softcap or None, alibi_slopes, None, softmax_scale, None, None,
-         "bshd", return_softmax_lse)
+
+    def check(q: Any, k_cache: Any, v_cache: Any, lengths: Any) -> None:
+        starts = None if block_table is None else (None, None, block_table)
+        decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, None, "bottom_right" if causal else None, window,
+                             softcap or None, alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_softmax_lse, starts)
+        if not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
+            refusal = ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[3], v_cache.shape[3],
+                                  q.device.index or 0 if q.is_cuda else None)
+            if refusal is not None:
+                raise UnsupportedError(*refusal)
+
     with torch.no_grad():
         q, k_cache, v_cache, lengths = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx,
-                                               block_table, causal or window != (-1, -1), rotary_interleaved)
+                                               block_table, causal or window != (-1, -1), rotary_interleaved, check)
         return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window_size, softcap, alibi_slopes,
                      return_softmax_lse, key_lengths=lengths, key_pages=block_table)

@@ -10,7 +10,7 @@ from typing import Any
 
 from .arguments import refuse, refuse_array, show_shape
 from .errors import UnsupportedError, renames_arguments
-from .flash_attn import _call, renames, split
+from .flash_attn import _call, _renames, _split
 from .flash_attn import flash_attn_with_kvcache as _with_kvcache
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
@@ -27,7 +27,7 @@ def _refuse_given(**given: Any) -> None:
             raise UnsupportedError(name, "given", "its default", "leave it out")
 
 
-@renames
+@_renames
 def flash_attn_func(q: Any, k: Any, v: Any, softmax_scale: float | None = None, causal: bool = False, qv: Any = None,
                     q_descale: Any = None, k_descale: Any = None, v_descale: Any = None,
                     window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
@@ -49,10 +49,12 @@ def flash_attn_qkvpacked_func(qkv: Any, softmax_scale: float | None = None, caus
                               return_attn_probs: bool = False) -> Any:
     """qkv: (batch, sequence, 3, heads, head dim), or (batch, sequence, heads + 2 key
     heads, head dim) with num_heads_q."""
-    if num_heads_q is None:
-        q, k, v = split("qkv", qkv, 5, 3)
+    if getattr(qkv, "ndim", 0) != 4:
+        q, k, v = _split("qkv", qkv, 5, 3)
     else:
-        key_heads, odd = divmod(qkv.shape[2] - num_heads_q, 2) if qkv.dim() == 4 else (0, 0)
+        if num_heads_q is None:
+            raise refuse("num_heads_q", f"is None with a qkv of shape {show_shape(qkv.shape)}, expected the number of query heads")
+        key_heads, odd = divmod(qkv.shape[2] - num_heads_q, 2)
         if odd or key_heads < 1:
             raise refuse("qkv", f"has shape {show_shape(qkv.shape)}, expected (batch, sequence, {num_heads_q} + 2 key heads, "
                          "head dim)")
@@ -77,7 +79,7 @@ def flash_attn_combine(out_partial: Any, lse_partial: Any, out: Any = None, out_
     return (merged if out is None else out.copy_(merged)), lse
 
 
-@renames
+@_renames
 def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens_k: Any, max_seqlen_q: int,
                            max_seqlen_k: int, seqused_q: Any = None, seqused_k: Any = None,
                            softmax_scale: float | None = None, causal: bool = False, qv: Any = None,

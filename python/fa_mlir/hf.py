@@ -43,6 +43,13 @@ def _make_type() -> type:
     return Mask
 
 
+def _find_type() -> type:
+    global _Mask
+    if _Mask is None:
+        _Mask = _make_type()
+    return _Mask
+
+
 def _offset(function: Callable, query_offset: Any, key_offset: Any) -> Callable:
     def shifted(b, h, q, k):
         return function(b, h, q + query_offset, k + key_offset)
@@ -77,7 +84,7 @@ def make_mask(batch_size: int, *args: Any, mask_function: Callable, attention_ma
             padding = torch.nn.functional.pad(padding, (0, missing))
         if is_traced or not bool(padding[:, kv_offset:kv_offset + kv_length].all()):
             function = _pad(function, padding)
-    return _Mask(_offset(function, q_offset, kv_offset), (batch_size, 1, q_length, kv_length))
+    return _find_type()(_offset(function, q_offset, kv_offset), (batch_size, 1, q_length, kv_length))
 
 
 def forward(module: Any, query: Any, key: Any, value: Any, attention_mask: Any, scaling: float | None = None,
@@ -129,11 +136,10 @@ def register(name: str = "fa_mlir") -> None:
     """Makes `attn_implementation=name` mean fa_mlir, for models made from now on, and
     "paged|" + name, which generate_batch turns it into. transformers 5.24 takes no
     names but its own there, and says so; 5.17 takes this one."""
-    global _Mask
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
 
-    _Mask = _Mask or _make_type()
+    _find_type()
     AttentionInterface.register(name, forward)
     AttentionInterface.register("paged|" + name, forward_paged)
     AttentionMaskInterface.register(name, make_mask)

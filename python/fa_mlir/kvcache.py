@@ -1,15 +1,15 @@
 """A step of decoding before its attention: new rows go into a cache, contiguous or in pages, with rotary embedding.
 
-Begin with `prepare`, which does it. `_check_cache` and `_find_lengths` check what it is given before anything is written;
+Begin with `prepare`, which does it. `_check_ranks`, `_check_cache`, `_check_rows` and `_find_lengths` check what it is given;
 `rotate` is the embedding, `_store` the write.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from .arguments import TorchArrays, refuse, refuse_array, show_shape
-from .entries import check_types
+from .arguments import refuse, refuse_array, show_shape
 
 
 def rotate(tensor: Any, cos: Any, sin: Any, positions: Any, interleaved: bool) -> Any:
@@ -34,76 +34,106 @@ def _store(cache: Any, new: Any, items: Any, places: Any, block_table: Any) -> N
     cache[items, places] = new.to(cache.dtype)
 
 
-def _check_cache(q: Any, caches: dict, new: dict, tables: dict, block_table: Any, cache_batch_idx: Any) -> None:
-    """What flash_attn_with_kvcache is given, before anything is written. Each dict is of two
-    tensors by their names; of new rows and of rotary tables both may be None."""
+def _check_ranks(q: Any, k_cache: Any, v_cache: Any, block_table: Any) -> None:
     import torch
 
-    others = {"block_table": block_table, "cache_batch_idx": cache_batch_idx}
-    for name, tensor in {"q": q, **caches, **new, **tables, **others}.items():
-        if not isinstance(tensor, torch.Tensor) and (tensor is not None or name in ("q", *caches)):
-            raise refuse_array(name, tensor)
-    for name, tensor in {"q": q, **caches}.items():
-        if tensor.dim() != 4:
-            raise refuse(name, f"has rank {tensor.dim()}, expected 4")
-        if tensor.dtype != q.dtype:
-            raise refuse(name, f"has dtype {tensor.dtype}, expected that of q, {q.dtype}")
-    check_types(TorchArrays.type(q), TorchArrays.type(q))
-    batch, keys = q.shape[0], caches["k_cache"]
-    if not keys.shape[2] or q.shape[2] % keys.shape[2]:
-        raise refuse("k_cache", f"has {keys.shape[2]} heads, expected a divisor of q's {q.shape[2]}")
-    if caches["v_cache"].shape[:3] != keys.shape[:3] or keys.shape[3] != q.shape[3]:
-        shown = ", ".join(show_shape(cache.shape) for cache in caches.values())
-        raise refuse("k_cache", f"and 'v_cache' have the shapes {shown}, expected the same but for v_cache's head dim, and q's "
-                     f"head dim, {q.shape[3]}")
+    if not q.dim() == k_cache.dim() == v_cache.dim() == 4:
+        for name, tensor in ("q", q), ("k_cache", k_cache), ("v_cache", v_cache):
+            if tensor.dim() != 4:
+                raise refuse(name, f"has rank {tensor.dim()}, expected 4")
     if block_table is not None:
-        if block_table.dim() != 2 or block_table.shape[0] != batch:
-            raise refuse("block_table", f"has shape {show_shape(block_table.shape)}, expected ({batch}, pages)")
-        if block_table.dtype != torch.int32:
-            raise refuse("block_table", f"has dtype {block_table.dtype}, expected int32")
+        if not isinstance(block_table, torch.Tensor):
+            raise refuse_array("block_table", block_table)
+        if block_table.dim() != 2 or block_table.shape[0] != q.shape[0] or block_table.dtype != torch.int32:
+            raise refuse("block_table", f"has shape {show_shape(block_table.shape)} and dtype {block_table.dtype}, expected "
+                         f"({q.shape[0]}, pages) and int32")
+
+
+def _check_cache(q: Any, k_cache: Any, v_cache: Any, block_table: Any, cache_batch_idx: Any) -> None:
+    """What attention() says of a cache that is only read, here before it is written or copied."""
+    import torch
+
+    is_cast = torch._C._is_any_autocast_enabled()
+    for name, tensor in ("q", q), ("k_cache", k_cache), ("v_cache", v_cache):
+        if tensor.dtype != q.dtype and not is_cast:
+            raise refuse(name, f"has dtype {tensor.dtype}, expected that of q, {q.dtype}")
+        if tensor.stride(3) != 1 and tensor.shape[3] != 1:
+            raise refuse(name, f"has stride {tensor.stride(3)} in the head dim, expected 1: pass a contiguous copy")
+    heads = k_cache.shape[2]
+    if not heads or q.shape[2] % heads:
+        raise refuse("k_cache", f"has {heads} heads, expected a divisor of q's {q.shape[2]}")
+    if v_cache.shape[:3] != k_cache.shape[:3] or k_cache.shape[3] != q.shape[3]:
+        raise refuse("k_cache", f"has shape {show_shape(k_cache.shape)} and 'v_cache' {show_shape(v_cache.shape)}, expected the same "
+                     f"but for v_cache's head dim, and q's head dim, {q.shape[3]}")
+    batch = q.shape[0]
+    if block_table is not None:
         if cache_batch_idx is not None:
             raise refuse("cache_batch_idx", "is given with block_table, expected one of the two")
-    elif cache_batch_idx is None and keys.shape[0] != batch:
-        raise refuse("k_cache", f"has batch {keys.shape[0]}, expected that of q, {batch}, or cache_batch_idx")
-    if cache_batch_idx is not None:
-        if tuple(cache_batch_idx.shape) != (batch,) or cache_batch_idx.dtype not in (torch.int32, torch.int64):
+    elif cache_batch_idx is None:
+        if k_cache.shape[0] != batch:
+            raise refuse("k_cache", f"has batch {k_cache.shape[0]}, expected that of q, {batch}, or cache_batch_idx")
+    else:
+        if not isinstance(cache_batch_idx, torch.Tensor):
+            raise refuse_array("cache_batch_idx", cache_batch_idx)
+        if tuple(cache_batch_idx.shape) != (batch,) or _is_no_integer(cache_batch_idx):
             raise refuse("cache_batch_idx", f"has shape {show_shape(cache_batch_idx.shape)} and dtype {cache_batch_idx.dtype}, "
-                         f"expected ({batch},) and int32")
-        _check_range("cache_batch_idx", "the item", cache_batch_idx, keys.shape[0] - 1)
-    for pair, both in (new, "k and v"), (tables, "rotary_cos and rotary_sin"):
-        given = [name for name, tensor in pair.items() if tensor is not None]
-        if len(given) == 1:
-            raise refuse(given[0], f"is given alone, expected {both}")
-    if new["k"] is not None:
-        for (name, tensor), cache in zip(new.items(), caches.values()):
-            expected = (batch, new["k"].shape[1], *cache.shape[2:])
+                         f"expected ({batch},) and int32 or int64")
+        # A GPU says it itself when it reads the cache there.
+        if type(cache_batch_idx) is torch.Tensor and cache_batch_idx.is_cpu and not torch.compiler.is_compiling():
+            _check_range("cache_batch_idx", "the item", cache_batch_idx, k_cache.shape[0] - 1)
+
+
+def _check_rows(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, length: int, cos: Any, sin: Any) -> None:
+    """New rows and rotary tables."""
+    import torch
+
+    for name, tensor, other, both in (("k", k, v, "k and v"), ("v", v, k, "k and v"),
+                                      ("rotary_cos", cos, sin, "rotary_cos and rotary_sin"),
+                                      ("rotary_sin", sin, cos, "rotary_cos and rotary_sin")):
+        if tensor is None:
+            continue
+        if not isinstance(tensor, torch.Tensor):
+            raise refuse_array(name, tensor)
+        if other is None:
+            raise refuse(name, f"is given alone, expected {both}")
+    if k is not None:
+        for name, tensor, cache in ("k", k, k_cache), ("v", v, v_cache):
+            expected = (q.shape[0], k.shape[1] if k.dim() > 1 else 1, *cache.shape[2:])
             if tuple(tensor.shape) != expected:
                 raise refuse(name, f"has shape {show_shape(tensor.shape)}, expected {show_shape(expected)}")
-    if tables["rotary_cos"] is not None:
-        length = keys.shape[1] if block_table is None else block_table.shape[1] * keys.shape[1]
-        for name, table in tables.items():
-            if (table.dim() != 2 or table.shape != tables["rotary_cos"].shape or table.shape[0] < length
-                    or 2 * table.shape[1] > q.shape[3]):
-                raise refuse(name, f"has shape {show_shape(table.shape)}, expected at least {length} positions and at most "
-                             f"{q.shape[3] // 2} dims, the same of both tables")
+    if cos is not None:
+        for name, table in ("rotary_cos", cos), ("rotary_sin", sin):
+            if table.dim() != 2 or table.shape != cos.shape or table.shape[0] < length or 2 * table.shape[1] > q.shape[3]:
+                raise refuse(name, f"has shape {show_shape(table.shape)}, expected the {length} positions of the cache or more and at "
+                             f"most {q.shape[3] // 2} dims, the same of both tables")
+
+
+def _is_no_integer(tensor: Any) -> bool:
+    return tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool"
 
 
 def _find_lengths(cache_seqlens: Any, batch: int, device: Any, most: int) -> Any:
     """int32, (batch): of one number for all, or of a number for each."""
     import torch
 
-    if isinstance(cache_seqlens, int) and not 0 <= cache_seqlens <= most:
-        raise refuse("cache_seqlens", f"has the length {cache_seqlens}, expected 0 to {most}")
+    if isinstance(cache_seqlens, int):
+        if not 0 <= cache_seqlens <= most:
+            raise refuse("cache_seqlens", f"has the length {cache_seqlens}, expected 0 to {most}")
+        return torch.full((batch,), cache_seqlens, dtype=torch.int32, device=device)
+    if type(cache_seqlens) is torch.Tensor and cache_seqlens.dtype == torch.int32 and tuple(cache_seqlens.shape) == (batch,):
+        return cache_seqlens.to(device)
     try:
         lengths = torch.as_tensor(cache_seqlens, device=device)
     except (TypeError, ValueError, RuntimeError):
         raise refuse("cache_seqlens", f"is {cache_seqlens!r}, expected an int, or int32, ({batch},)") from None
-    if lengths.is_floating_point() or lengths.is_complex() or lengths.dtype == torch.bool:
+    if _is_no_integer(lengths):
         raise refuse("cache_seqlens", f"has dtype {lengths.dtype}, expected int32")
-    if lengths.dim() and lengths.shape != (batch,):
+    if lengths.shape not in ((batch,), (1,), ()):
         raise refuse("cache_seqlens", f"has shape {show_shape(lengths.shape)}, expected ({batch},), or an int")
-    # One that is too long stays so.
-    return lengths.clamp(-1, 2**31 - 1).to(torch.int32).expand(batch)
+    if lengths.dtype == torch.int64:
+        # One that is too long stays so.
+        lengths = lengths.clamp(-1, 2**31 - 1)
+    return lengths.to(torch.int32).expand(batch)
 
 
 def _check_range(name: str, what: str, numbers: Any, most: int, why: str = "") -> None:
@@ -118,34 +148,40 @@ def _check_range(name: str, what: str, numbers: Any, most: int, why: str = "") -
 
 
 def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
-            cache_batch_idx: Any, block_table: Any, is_local: bool, rotary_interleaved: bool) -> tuple:
+            cache_batch_idx: Any, block_table: Any, is_local: bool, rotary_interleaved: bool, check: Callable) -> tuple:
     """Arguments as of flash_attn_with_kvcache. Returns q, turned, the caches of these
     sequences and their lengths, int32, (batch), None for the whole caches.
 
-    is_local: whether queries have places one after another, as causal and windows need."""
+    is_local: whether queries have places one after another, as causal and windows need;
+    check: raises where attention of (q, k_cache, v_cache, lengths) has no form."""
     import torch
 
-    _check_cache(q, {"k_cache": k_cache, "v_cache": v_cache}, {"k": k, "v": v},
-                 {"rotary_cos": rotary_cos, "rotary_sin": rotary_sin}, block_table, cache_batch_idx)
+    _check_ranks(q, k_cache, v_cache, block_table)
+    if k is not None or cache_batch_idx is not None:
+        _check_cache(q, k_cache, v_cache, block_table, cache_batch_idx)
     batch = q.shape[0]
     size = k_cache.shape[1] if block_table is None else block_table.shape[1] * k_cache.shape[1]
+    if k is not None or v is not None or rotary_cos is not None or rotary_sin is not None:
+        _check_rows(q, k_cache, v_cache, k, v, size, rotary_cos, rotary_sin)
+        if cache_seqlens is None:
+            raise refuse("k" if k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
     with torch.no_grad():
-        lengths = None
+        lengths: Any = None
         if cache_seqlens is not None:
             lengths = _find_lengths(cache_seqlens, batch, q.device, size if k is None else size - k.shape[1])
-        items = torch.arange(batch, device=q.device)
         if cache_batch_idx is not None:
             items = cache_batch_idx.long()
+        elif k is not None:
+            items = torch.arange(batch, device=q.device)
         if rotary_cos is not None:
-            if lengths is None:
-                raise refuse("rotary_cos", "is given without cache_seqlens, expected both")
             steps = torch.arange(q.shape[1], device=q.device)
             places = lengths[:, None].long() + (steps if is_local else torch.zeros_like(steps))
             q = rotate(q, rotary_cos, rotary_sin, places, rotary_interleaved)
         if k is not None:
-            if lengths is None:
-                raise refuse("k", "is given without cache_seqlens, expected both")
-            _check_range("cache_seqlens", "the length", lengths, size - k.shape[1], ", which leaves room for k")
+            if not isinstance(cache_seqlens, int):
+                _check_range("cache_seqlens", "the length", lengths, size - k.shape[1], ", which leaves room for k")
+            # What attention refuses is refused before anything is written.
+            check(q, k_cache, v_cache, lengths)
             places = lengths[:, None].long() + torch.arange(k.shape[1], device=q.device)
             if rotary_cos is not None:
                 k = rotate(k, rotary_cos, rotary_sin, places, rotary_interleaved)

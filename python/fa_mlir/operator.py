@@ -22,7 +22,7 @@ from typing import Any
 
 from . import entries
 from .after_import import after_import
-from .arguments import TorchArrays, check_types
+from .arguments import TorchArrays, check_same_types
 from .gradients import backward
 from .problem import from_text
 from .runtime import find_library
@@ -62,7 +62,7 @@ def _backward(ctx, *gradients):
 
 
 def _fake_attention(query, key, value, tensors, numbers, specification):
-    check_types(query, key, value, TorchArrays)
+    check_same_types(query, key, value, TorchArrays)
     known = from_text(specification)
     output = query.new_empty((*query.shape[:-1], value.shape[-1]))
     return output, _fake_lse(query, known)

@@ -212,6 +212,8 @@ def _add_function(name: str, function: Callable | Traced, kind: Any, query: Any,
         try:
             from . import tracing
         except ModuleNotFoundError as error:
+            if error.name != "torch":
+                raise
             raise UnsupportedError(name, "a function where torch is not installed, which traces it", "None or options such as "
                                    "causal, window and softcap" + (", or an array" if name == "mask" else ""),
                                    "pip install torch") from error

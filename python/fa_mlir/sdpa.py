@@ -58,14 +58,16 @@ def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
         heads = max(heads, *[tensor.shape[-3] if tensor.dim() > 2 else 1 for tensor in (key, value)])
         for name, tensor in ("query", query), ("key", key), ("value", value):
             if tensor.dim() > 2 and tensor.shape[-3] != 1 and tensor.shape[-3] != heads:
-                raise refuse(name, f"has {tensor.shape[-3]} heads, expected {heads} or 1; query heads that share a key head "
-                             "need enable_gqa=True")
+                most = f"{heads} or 1" if heads != 1 else "1"
+                raise refuse(name, f"has {tensor.shape[-3]} heads, expected {most}; query heads that share a key head need "
+                             "enable_gqa=True")
     shapes = [tensor.shape[:-3] for tensor in (query, key, value)]
     try:
         leading = torch.broadcast_shapes(*shapes)
     except RuntimeError:
-        raise refuse("key", f"and 'value' have the leading dims {show_shape(shapes[1])} and {show_shape(shapes[2])}, expected "
-                     f"some that broadcast with those of the query, {show_shape(shapes[0])}") from None
+        found = [show_shape(shape) for shape in shapes]
+        raise refuse("query", f"has the leading dims {found[0]}, 'key' {found[1]} and 'value' {found[2]}, expected some that "
+                     "broadcast") from None
     operands = [_flatten(tensor, leading, None if enable_gqa else heads) for tensor in (query, key, value)]
     options: dict[str, Any] = {}
     if attn_mask is not None:
@@ -164,8 +166,8 @@ def fall_back(error: Exception, on_unsupported: str) -> None:
 def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
     """Within it torch.nn.functional.scaled_dot_product_attention is fa_mlir.sdpa.
 
-    on_unsupported: what to do where that has no form for a call: "error" raises
-    UnsupportedError; "warn" warns, once for each reason, and calls torch's own;
+    on_unsupported: what to do where that has no form for a call, or refuses what
+    torch's own takes: "error" raises; "warn" warns, once for each reason, and calls torch's own;
     "torch" calls it without a word. override_counts() counts each. A choice by
     torch.nn.attention.sdpa_kernel is such a reason; torch.compile asks for all when it traces.
 

@@ -14,14 +14,14 @@ from typing import Any
 
 from .arguments import refuse
 from .errors import UnsupportedError, renames_arguments
-from .flash_attn import _call, renames
+from .flash_attn import _call, _renames
 from .flash_attn_interface import get_scheduler_metadata
 
 __all__ = ["flash_attn_varlen_func", "get_scheduler_metadata", "install"]
 
 
 @renames_arguments(sink="s_aux")
-@renames
+@_renames
 def flash_attn_varlen_func(q: Any, k: Any, v: Any, max_seqlen_q: int, cu_seqlens_q: Any, max_seqlen_k: int,
                            cu_seqlens_k: Any = None, seqused_k: Any = None, q_v: Any = None, dropout_p: float = 0.0,
                            softmax_scale: float | None = None, causal: bool = False,

@@ -201,9 +201,11 @@ class Errors(Edges):
                 ({"score": "softcap"}, "'score' is a str, expected a function"), ({"score": query}, "'score' is a Tensor, expected a"),
                 ({"softcap": math.inf}, "'softcap' is inf, expected a finite number above 0"),
                 ({"dropout_p": 0.5, "dropout_state": torch.zeros(2, dtype=torch.uint64)}, "'dropout_state' has .*uint64, expected"),
-                ({"window": (2.5, 0)}, "'window' is .* expected integers")):
+                ({"window": (2.5, 0)}, "'window' is .* expected integers"),
+                ({"window": numpy.array(3)}, "'window' is array.3., expected two integers")):
             with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, message):
                 fa_mlir.attention(*inputs, **options)
+        self.assertIsInstance(fa_mlir.attention(*inputs, return_lse=None), torch.Tensor)
         self.assertTrue(torch.equal(fa_mlir.attention(*inputs, window=(torch.tensor(2), numpy.int64(1))),
                                     fa_mlir.attention(*inputs, window=(2, 1))))
 
@@ -232,7 +234,7 @@ class Errors(Edges):
             (lambda: fa_mlir.sdpa(*[tensor.numpy() for tensor in operands]), "query' is a ndarray, .*fa_mlir.attention takes"),
             (lambda: fa_mlir.sdpa(operands[0], None, None), "key' is a NoneType, expected a torch.Tensor$"),
             (lambda: fa_mlir.sdpa(*few), "key' has 2 heads, expected 4 or 1; .*enable_gqa=True"),
-            (lambda: fa_mlir.sdpa(*operands[:2], torch.randn(3, 4, 8, 16)), r"key' and 'value' have the leading dims \(2,\) and \(3,\)"),
+            (lambda: fa_mlir.sdpa(*operands[:2], torch.randn(3, 4, 8, 16)), r"query' has the leading dims \(2,\), 'key' \(2,\) and 'value' \(3,\)"),
             (lambda: fa_mlir.flex_attention(*few), "key' has 2 heads, expected the query's 4, or enable_gqa=True"),
             (lambda: fa_mlir.flex_attention(*operands, score_mod=3), "score_mod' is a int, expected a function"),
             (lambda: fa_mlir.flex_attention(*operands, block_mask=3), "block_mask' is a int, expected a BlockMask or a function"),
@@ -247,7 +249,7 @@ class Errors(Edges):
             (lambda: flash_attn.flash_attn_varlen_func(*rows, starts, starts[:2], 8, 8), r"cu_seqlens_k' has shape \(2,\)"),
             (lambda: flash_attn.flash_attn_varlen_qkvpacked_func(torch.stack(rows, 1), long, 8), "cu_seqlens' has dtype torch.int64"),
             (lambda: flash_attn.flash_attn_with_kvcache(*operands, block_table=torch.ones(2, 2), cache_seqlens=starts[:2]),
-             "block_table' has dtype torch.float32, expected int32"),
+             "block_table' has .* dtype torch.float32, expected .* int32"),
             (lambda: flash_attn.flash_attn_with_kvcache(*operands, cache_seqlens=starts), r"cache_seqlens' has shape \(3,\), expected \(2,\)"),
             (lambda: flash_attn.flash_attn_with_kvcache(*operands, cache_seqlens=torch.ones(2)), "cache_seqlens' has dtype torch.float32"),
             (lambda: fa_mlir.flash_attn_interface.flash_attn_varlen_func(*rows, starts, starts, 8, 8, seqused_k=long), "seqused_k' has shape"),
@@ -257,6 +259,11 @@ class Errors(Edges):
             (lambda: flash_attn.flash_attn_kvpacked_func(operands[0], torch.randn(2, 8, 3, 4, 16)), "kv' has shape .*sequence, 2, heads"),
             (lambda: flash_attn.flash_attn_varlen_func(*rows, None, starts, 8, 8), "cu_seqlens_q' is None, expected int32"),
             (lambda: fa_mlir.flash_attn_interface.flash_attn_qkvpacked_func(torch.randn(2, 8, 8, 16), num_heads_q=3), "qkv' has .* 2 key"),
+            (lambda: fa_mlir.flash_attn_interface.flash_attn_qkvpacked_func(torch.randn(2, 8, 8, 16)), "num_heads_q' is None with a qkv of"),
+            (lambda: flash_attn.flash_attn_varlen_func(*rows, starts, [0, 8, 16], 8, 8, block_table=long), "cu_seqlens_k' is .0, 8, 16., exp"),
+            (lambda: flash_attn.flash_attn_func(*operands, return_attn_probs="yes"), "return_attn_probs' is 'yes'"),
+            (lambda: flash_attn.flash_attn_with_kvcache(*operands, cache_seqlens=torch.tensor([9, 9], dtype=torch.int32)),
+             "cache_seqlens' has the length 9 for batch item 0, expected 0 to 4, the size of 'k_cache'"),
             (lambda: fa_mlir.flash_attn_interface.flash_attn_combine(torch.randn(2, 2, 3, 4, 8), None), "lse_partial' is a NoneType"),
             (lambda: fa_mlir.flex_attention(*operands, return_aux=True), "return_aux' is True, expected torch's AuxRequest"),
             (lambda: fa_mlir.sdpa(*operands, torch.ones(8, 8).int()), "attn_mask' has dtype torch.int32, expected bool, float16"),
@@ -359,7 +366,7 @@ class Errors(Edges):
             ({**new, "v": value[:, :2]}, r"v' has shape \(2, 2, 2, 16\), expected \(2, 3, 2, 16\)"), ({**new, "k": key[:1]}, "k' has shape"),
             ({**new, "k": key[:, :, :1]}, r"k' has shape \(2, 3, 1, 16\)"), ({**new, "v": None}, "k' is given alone, expected k and v"),
             ({**new, "k": None}, "v' is given alone"), ({**new, "rotary_sin": cos}, "rotary_sin' is given alone"),
-            ({**new, "rotary_cos": cos[:5], "rotary_sin": cos[:5]}, r"rotary_cos' has shape \(5, 8\), expected at least 30"),
+            ({**new, "rotary_cos": cos[:5], "rotary_sin": cos[:5]}, r"rotary_cos' has shape \(5, 8\), expected the 30 positions of"),
             ({**new, "rotary_cos": cos, "rotary_sin": cos[:, :3]}, r"rotary_sin' has shape \(30, 3\)"),
             ({**new, "cache_batch_idx": torch.tensor([-1, 0])}, "cache_batch_idx' has the item -1, expected 0 to 1"),
             ({**new, "cache_batch_idx": [0, 1]}, "cache_batch_idx' is a list"), ({**new, "softcap": -1.0}, "softcap' is -1.0"),
@@ -370,10 +377,41 @@ class Errors(Edges):
             with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, "argument '" + message):
                 flash_attn.flash_attn_with_kvcache(**{"q": query, "k_cache": cache, "v_cache": values, **options})
             self.assertTrue(torch.equal(cache, before[0]) and torch.equal(values, before[1]))
-        wide = {name: tensor.double() for name, tensor in {"q": query, "k_cache": cache, "v_cache": values}.items()}
-        with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'q' is of type float64"):
-            flash_attn.flash_attn_with_kvcache(**wide, **new)
-        self.assertTrue(torch.equal(wide["k_cache"], before[0].double()))
+        pad = lambda tensor: torch.nn.functional.pad(tensor, (0, 504))
+        for change, message in (torch.Tensor.double, "'q' is of type float64"), (pad, "'q' is of head dim 520, .* 1 to 512"):
+            rows, caches = ({name: change(tensor) for name, tensor in group.items()} for group in (
+                {"q": query, "k": key, "v": value}, {"k_cache": cache, "v_cache": values}))
+            kept = caches["k_cache"].clone()
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, message):
+                flash_attn.flash_attn_with_kvcache(**{**rows, **caches}, cache_seqlens=5)
+            self.assertTrue(torch.equal(caches["k_cache"], kept))
+
+    def test_what_a_cache_is_given(self):
+        query, cache, values = torch.randn(2, 3, 4, 16), torch.randn(2, 30, 2, 16), torch.randn(2, 30, 2, 16)
+        call = lambda lengths, **options: flash_attn.flash_attn_with_kvcache(query, cache, values, cache_seqlens=lengths, **options)
+        expected = call(7)
+        for lengths in (torch.tensor([7, 7]), torch.tensor([7]), torch.tensor(7), torch.tensor([7, 7], dtype=torch.uint8), [7, 7]):
+            self.assertTrue(torch.equal(call(lengths), expected))
+        items = torch.tensor([1, 0], dtype=torch.int16)
+        self.assertTrue(torch.equal(call(7, cache_batch_idx=items), flash_attn.flash_attn_with_kvcache(
+            query, cache[[1, 0]], values[[1, 0]], cache_seqlens=7)))
+        # Of tensors without memory nothing is read.
+        made = flash_attn.flash_attn_with_kvcache(*[tensor.to("meta") for tensor in (query, cache, values)],
+                                                  cache_batch_idx=items.to("meta"))
+        self.assertEqual(made.shape, query.shape)
+
+    def test_autocast_of_packed_rows_and_caches(self):
+        """Types may differ before it."""
+        query, cache, values = torch.randn(2, 3, 4, 16), torch.randn(2, 30, 2, 16).bfloat16(), torch.randn(2, 30, 2, 16).bfloat16()
+        starts, key_starts = (torch.tensor([0, rows], dtype=torch.int32) for rows in (3, 30))
+        rows = query[0].bfloat16(), cache[0], values[0]
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertTrue(torch.equal(flash_attn.flash_attn_with_kvcache(query, cache, values, cache_seqlens=7),
+                                        flash_attn.flash_attn_with_kvcache(query.bfloat16(), cache, values, cache_seqlens=7)))
+            self.assertTrue(torch.equal(fa_mlir.attention(query[0], *rows[1:], query_starts=starts, key_starts=key_starts),
+                                        fa_mlir.attention(*rows, query_starts=starts, key_starts=key_starts)))
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key' has dtype torch.bfloat16, expected that of the query"):
+            fa_mlir.attention(query[0], *rows[1:], query_starts=starts, key_starts=key_starts)
 
     def test_devices(self):
         query, key, value = make_inputs()
