@@ -172,9 +172,9 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     dim), or with block_table, int32, (batch, pages), pages: (pages, page size, key heads,
     head dim). cache_batch_idx: which item of the cache each sequence has; a copy of
     these is made. rotary_cos, rotary_sin: (positions of the cache or more, rotated dims
-    / 2), applied to k at cache_seqlens and on, to q at the same (all at cache_seqlens where neither causal nor
-    a window is). num_splits is not read. Takes no gradient. Returns the output, or
-    (output, lse).
+    / 2), applied to k at cache_seqlens and on, to q at the same (all at cache_seqlens
+    where neither causal nor a window is). num_splits is not read. Takes no gradient.
+    Returns the output, or (output, lse).
     """
     import torch
 
