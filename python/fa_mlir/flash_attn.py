@@ -37,7 +37,7 @@ _renames_qkvpacked = renames_arguments(q="qkv", k="qkv", v="qkv", cu_seqlens_q="
 
 
 # Asked in each step of decoding that writes a cache.
-ask_refusal = functools.lru_cache(maxsize=256)(find_refusal)
+_ask_refusal = functools.lru_cache(maxsize=256)(find_refusal)
 
 
 def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None, causal: bool, window_size: tuple,
@@ -189,7 +189,7 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
         decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, None, "bottom_right" if causal else None, window,
                              softcap or None, alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_softmax_lse, starts)
         if not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
-            refusal = ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[3], v_cache.shape[3],
+            refusal = _ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[3], v_cache.shape[3],
                                   q.device.index or 0 if q.is_cuda else None)
             if refusal is not None:
                 raise UnsupportedError(*refusal)
@@ -197,5 +197,5 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     with torch.no_grad():
         q, k_cache, v_cache, lengths = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx,
                                                block_table, causal or window != (-1, -1), rotary_interleaved, check)
-        return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window_size, softcap, alibi_slopes,
-                     return_softmax_lse, key_lengths=lengths, key_pages=block_table)
+        return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window, softcap, alibi_slopes, return_softmax_lse,
+                     key_lengths=lengths, key_pages=block_table)

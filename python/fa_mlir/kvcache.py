@@ -75,7 +75,7 @@ def _check_cache(q: Any, k_cache: Any, v_cache: Any, block_table: Any, cache_bat
     else:
         if not isinstance(cache_batch_idx, torch.Tensor):
             raise refuse_array("cache_batch_idx", cache_batch_idx)
-        if tuple(cache_batch_idx.shape) != (batch,) or _is_no_integer(cache_batch_idx):
+        if tuple(cache_batch_idx.shape) != (batch,) or not _has_integers(cache_batch_idx):
             raise refuse("cache_batch_idx", f"has shape {show_shape(cache_batch_idx.shape)} and dtype {cache_batch_idx.dtype}, "
                          f"expected ({batch},) and int32 or int64")
         # A GPU says it itself when it reads the cache there.
@@ -108,8 +108,8 @@ def _check_rows(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, length: int,
                              f"most {q.shape[3] // 2} dims, the same of both tables")
 
 
-def _is_no_integer(tensor: Any) -> bool:
-    return tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool"
+def _has_integers(tensor: Any) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool")
 
 
 def _find_lengths(cache_seqlens: Any, batch: int, device: Any, most: int) -> Any:
@@ -126,7 +126,7 @@ def _find_lengths(cache_seqlens: Any, batch: int, device: Any, most: int) -> Any
         lengths = torch.as_tensor(cache_seqlens, device=device)
     except (TypeError, ValueError, RuntimeError):
         raise refuse("cache_seqlens", f"is {cache_seqlens!r}, expected an int, or int32, ({batch},)") from None
-    if _is_no_integer(lengths):
+    if not _has_integers(lengths):
         raise refuse("cache_seqlens", f"has dtype {lengths.dtype}, expected int32")
     if lengths.shape not in ((batch,), (1,), ()):
         raise refuse("cache_seqlens", f"has shape {show_shape(lengths.shape)}, expected ({batch},), or an int")
@@ -191,5 +191,5 @@ def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any,
         if cache_batch_idx is not None:
             k_cache, v_cache = k_cache[items], v_cache[items]
         if block_table is not None and lengths is None:
-            lengths = torch.full((batch,), block_table.shape[1] * k_cache.shape[1], dtype=torch.int32, device=q.device)
+            lengths = torch.full((batch,), size, dtype=torch.int32, device=q.device)
         return q, k_cache, v_cache, lengths
