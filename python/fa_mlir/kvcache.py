@@ -120,10 +120,11 @@ def _find_lengths(cache_seqlens: Any, batch: int, device: Any, most: int) -> Any
         if not 0 <= cache_seqlens <= most:
             raise refuse("cache_seqlens", f"has the length {cache_seqlens}, expected 0 to {most}")
         return torch.full((batch,), cache_seqlens, dtype=torch.int32, device=device)
-    if type(cache_seqlens) is torch.Tensor and cache_seqlens.dtype == torch.int32 and tuple(cache_seqlens.shape) == (batch,):
-        return cache_seqlens.to(device)
+    if type(cache_seqlens) is torch.Tensor and cache_seqlens.dtype == torch.int32 and tuple(cache_seqlens.shape) == (batch,) and (
+            cache_seqlens.device == device):
+        return cache_seqlens
     try:
-        lengths = torch.as_tensor(cache_seqlens, device=device)
+        lengths = cache_seqlens if isinstance(cache_seqlens, torch.Tensor) else torch.tensor(cache_seqlens, device="cpu")
     except (TypeError, ValueError, RuntimeError):
         raise refuse("cache_seqlens", f"is {cache_seqlens!r}, expected an int, or int32, ({batch},)") from None
     if not _has_integers(lengths):
@@ -133,7 +134,10 @@ def _find_lengths(cache_seqlens: Any, batch: int, device: Any, most: int) -> Any
     if lengths.dtype == torch.int64:
         # One that is too long stays so.
         lengths = lengths.clamp(-1, 2**31 - 1)
-    return lengths.to(torch.int32).expand(batch)
+    if lengths.is_cpu and device.type != "cpu" and not torch.compiler.is_compiling():
+        # Where they go nothing would wait to read them.
+        _check_range("cache_seqlens", "the length", lengths, most)
+    return lengths.to(device, torch.int32).expand(batch)
 
 
 def _check_range(name: str, what: str, numbers: Any, most: int, why: str = "") -> None:

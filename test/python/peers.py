@@ -11,7 +11,7 @@ rotary embedding on a GPU, triton. The last line has the counts.
 
 Processes with one --pieces folder share a sample: each takes a piece that nobody took,
 from where its --share begins, and writes there how its tests ended. A later run with
-that folder goes on.
+that folder goes on. Fetching needs wheel.
 """
 
 import argparse

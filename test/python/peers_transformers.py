@@ -137,7 +137,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
     parser.add_argument("--without", action="store_true", help="run on transformers' own attention, to compare failures")
     options = parser.parse_args()
-    options.most_rows, options.share, options.seconds = 1 << 30, "0/1", None
+    options.most_rows, options.share, options.seconds, options.pieces = 1 << 30, "0/1", None, None
     chosen[:] = options.model or chosen
     # The file of tests imports this one.
     sys.modules["peers_transformers"] = sys.modules["__main__"]

@@ -195,15 +195,27 @@ class Functions(unittest.TestCase):
         wanted = [tensor for tensor in captures if tensor.requires_grad]
         lse_weights = torch.where(seen, lse_weights, 0)
         found = torch.autograd.grad([got, lse], inputs + wanted, [weights, lse_weights])
-        dense = self.reference(wide, getattr(score, "plain", score), mask)
-        right = torch.autograd.grad(dense, wide + wanted, [weights.double(), lse_weights.double()])
+        *dense, scores = self.reference(wide, getattr(score, "plain", score), mask)
+        *right, score_gradient = torch.autograd.grad(dense, wide + wanted + [scores], [weights.double(), lse_weights.double()],
+                                                     retain_graph=True)
         self.assertLess(float((dense[0] - expected).detach().norm() / expected.detach().norm()), 1e-6)
-        for one, other in zip(found, right):
-            self.assertLess(float((one - other).norm() / max(float(other.norm()), 1e-6)), GRADIENT_BOUND)
+        sizes = [float(other.norm()) for other in right]
+        if wanted:
+            sizes[3:] = map(max, sizes[3:], self.find_sizes_of_terms(scores, wanted, score_gradient))
+        for one, other, size in zip(found, right, sizes):
+            self.assertLess(float((one - other).norm() / max(size, 1e-6)), GRADIENT_BOUND)
+
+    @staticmethod
+    def find_sizes_of_terms(scores, captures, score_gradient):
+        """Of the sums that gradients of captures are: what they would be if their terms had random signs.
+        Terms are rounded one by one, and a sum of many may lie near zero."""
+        draws = [torch.autograd.grad(scores, captures, score_gradient * (2.0 * torch.randint_like(scores, 2) - 1), retain_graph=True)
+                 for _ in range(8)]
+        return [math.sqrt(sum(float(draw.norm()) ** 2 for draw in each) / len(each)) for each in zip(*draws)]
 
     @staticmethod
     def reference(inputs, score, mask):
-        """The same in float64, differentiable."""
+        """The same in float64, differentiable: output, lse, and the scores that the function gave."""
         query, key, value = inputs
         scores = query @ key.mT / query.shape[-1] ** 0.5
         indices = [torch.arange(size) for size in scores.shape]
@@ -217,12 +229,13 @@ class Functions(unittest.TestCase):
             if score:
                 scores = over(score, (0,))(scores, *indices).to(torch.float64)
             visible = over(mask, ())(*indices) if mask else torch.tensor(True)
+        given = scores
         visible = visible.expand(scores.shape) & torch.isfinite(scores)
         scores = torch.where(visible, scores, -1e30)
         top = scores.max(-1, keepdim=True)[0].detach()
         weights = torch.where(visible, torch.exp(scores - top), 0)
         total = weights.sum(-1, keepdim=True)
-        return weights @ value / total.clamp(min=1e-300), torch.log(total.clamp(min=1e-300))[..., 0] + top[..., 0]
+        return weights @ value / total.clamp(min=1e-300), torch.log(total.clamp(min=1e-300))[..., 0] + top[..., 0], given
 
     def test_scores(self):
         for name, score, captures in make_scores():
@@ -254,7 +267,7 @@ class Traces(unittest.TestCase):
             inputs = [torch.randn(1, 2, length, 8) for _ in range(3)]
             score, mask = make(window, slope, table)
             got = fa_mlir.flex_attention(*inputs, score, mask)
-            expected, _ = Functions.reference([tensor.double() for tensor in inputs], score, mask)
+            expected, *_ = Functions.reference([tensor.double() for tensor in inputs], score, mask)
             self.assertLess(float((got - expected).norm() / expected.norm()), 4e-6)
 
         run(5, 0.5, 24, 7)
@@ -275,7 +288,7 @@ class Traces(unittest.TestCase):
 
         for count in 0, 1, 3, 1:
             got = fa_mlir.flex_attention(*self.inputs, make(count))
-            expected, _ = Functions.reference([tensor.double() for tensor in self.inputs], make(count), None)
+            expected, *_ = Functions.reference([tensor.double() for tensor in self.inputs], make(count), None)
             self.assertLess(float((got - expected).norm() / expected.norm()), 4e-6)
 
     def test_state_of_objects(self):
@@ -290,7 +303,7 @@ class Traces(unittest.TestCase):
         for gain in 2.0, 0.5:
             model.gain, model.table = gain, torch.randn(24)
             got = fa_mlir.flex_attention(*self.inputs, model.score)
-            expected, _ = Functions.reference([tensor.double() for tensor in self.inputs], model.score, None)
+            expected, *_ = Functions.reference([tensor.double() for tensor in self.inputs], model.score, None)
             self.assertLess(float((got - expected).norm() / expected.norm()), 4e-6)
 
     def test_block_masks(self):
@@ -304,7 +317,7 @@ class Traces(unittest.TestCase):
 
             def dense(b, h, q, k):
                 return (q // 128 == 1) | (k // 128 == 1) if function is noop_mask else (q >= k) & (q // 128 == 1)
-            expected, _ = Functions.reference([tensor.double() for tensor in inputs], None, dense)
+            expected, *_ = Functions.reference([tensor.double() for tensor in inputs], None, dense)
             self.assertLess(float((got - expected).norm() / expected.norm()), 4e-6)
         mask = create_block_mask(lambda b, h, q, k: q >= k, None, None, 256, 256, device=DEVICE)
         self.assertTrue(torch.equal(fa_mlir.flex_attention(*inputs, block_mask=mask),

@@ -20,6 +20,10 @@ def relative_error(got, expected):
         min=1e-30))
 
 
+def to_numpy(tensor):
+    return tensor.detach().cpu().numpy()
+
+
 def make_inputs(*leading, dtype=torch.float32):
     return [torch.randn(*leading, 2, 8, 4, 16, dtype=dtype) for _ in range(3)]
 
