@@ -477,10 +477,16 @@ def as_numpy(array: Any, name: str = "out") -> Any:
         return array.copy() if any(stride < 0 for stride in getattr(array, "strides", None) or ()) else array
     if not hasattr(array, "__dlpack__"):
         raise refuse(name, f"is a {type(array).__name__}, expected an array of numpy's or torch's, or of others with __dlpack__")
-    kind, _ = array.__dlpack_device__()
-    if int(kind) != 1:
-        raise UnsupportedError(name, f"on a device of DLPack type {int(kind)}", "host memory (1) or torch tensors",
-                               "torch.from_dlpack(array) shares its memory")
+    try:
+        kind = int(array.__dlpack_device__()[0])
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        # As of torch's meta device.
+        kind = None
+    if kind != 1:
+        place = f"on {getattr(array, 'device', f'a device of DLPack type {kind}')}"
+        if name not in ("query", "out"):
+            raise refuse(name, f"is {place}, expected host memory, as the query")
+        raise UnsupportedError(name, place, "host memory (1) or torch tensors", "torch.from_dlpack(array) shares its memory")
     try:
         return importlib.import_module("numpy").from_dlpack(array)
     except (BufferError, RuntimeError, TypeError) as error:

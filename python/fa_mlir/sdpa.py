@@ -134,7 +134,8 @@ def _find_reason(torch: Any, query: Any) -> str:
     """Why torch's own is to be called, "" for none."""
     if not _allows_all():
         return "sdpa_kernel chose among torch's own"
-    if torch.overrides.has_torch_function_unary(query):
+    # A mode, as of torch.set_default_device, makes torch's question one of every tensor.
+    if type(query) not in (torch.Tensor, torch.nn.Parameter) and torch.overrides.has_torch_function_unary(query):
         return "a subclass of tensor"
     return ""
 

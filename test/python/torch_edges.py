@@ -187,8 +187,9 @@ class Errors(Edges):
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "argument 'alibi' is a list, expected an array of numpy's"):
             fa_mlir.attention(*[to_numpy(tensor) for tensor in inputs], alibi=[1.0] * 4)
         for operands, message in (
-                ((to_numpy(query), key.clone().requires_grad_(), value), "'key' is a Tensor that numpy does not take"),
-                ((to_numpy(query), key.bfloat16(), value), "'key' is a Tensor that numpy does not take"),
+                ((to_numpy(query), key.cpu().requires_grad_(), value), "'key' is a Tensor that numpy does not take"),
+                ((to_numpy(query), key.cpu().bfloat16(), value), "'key' is a Tensor that numpy does not take"),
+                ((to_numpy(query), key.to("meta"), value), "'key' is on meta, expected host memory, as the query"),
                 ((query, to_numpy(key), value), "'key' is a ndarray, expected a torch.Tensor"),
                 ((query, key, None), "'value' is None, expected a torch.Tensor")):
             with self.assertRaisesRegex(fa_mlir.ArgumentError, message):
@@ -449,6 +450,26 @@ class Override(Edges):
         two.__exit__(None, None, None)
         self.assertIs(torch.nn.functional.scaled_dot_product_attention, original)
         self.assertEqual(self.count(), 0)
+
+    def test_modes_are_no_subclasses(self):
+        """What makes torch ask of every tensor whether it has a function of its own."""
+        for on_unsupported in "error", "torch":
+            with fa_mlir.override_sdpa(on_unsupported), torch.device(DEVICE):
+                self.assertEqual(self.count(), 1)
+                compiled = torch.compile(lambda query: torch.nn.functional.scaled_dot_product_attention(query, query, query),
+                                         backend="aot_eager", fullgraph=True)
+                query = torch.randn(1, 2, 8, 16)
+                before = override_counts()
+                self.close(compiled(query), original(query, query, query))
+                after = override_counts()
+                self.assertEqual({name: count - before.get(name, 0) for name, count in after.items()
+                                  if count != before.get(name, 0)}, {"fa_mlir": 1})
+
+        class Named(torch.Tensor):
+            pass
+
+        with fa_mlir.override_sdpa("error"), self.assertRaisesRegex(fa_mlir.UnsupportedError, "a subclass of tensor"):
+            torch.nn.functional.scaled_dot_product_attention(*[torch.randn(1, 2, 8, 16).as_subclass(Named)] * 3)
 
     def test_threads(self):
         self.addCleanup(setattr, torch.nn.functional, "scaled_dot_product_attention", original)
