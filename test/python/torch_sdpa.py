@@ -187,7 +187,8 @@ class SDPA(unittest.TestCase):
                     with self.assertRaisesRegex(fa_mlir.ArgumentError, "'dropout_p' is 1.0"):
                         function(dropout_p=1.0)
                     continue
-                self.assertFalse(function(dropout_p=1.0).any())
+                # Not a number of torch's own on a GPU.
+                self.assertTrue(torch.allclose(function(dropout_p=1.0), original(*operands, dropout_p=1.0), equal_nan=True))
                 after = sum(count for reason, count in override_counts().items() if "'dropout_p' is 1.0" in reason)
                 self.assertEqual((after - before, len(caught)), (1, choice == "warn"))
                 # What torch refuses too it says itself.
