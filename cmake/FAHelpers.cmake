@@ -78,6 +78,7 @@ function(fa_add_tool name)
     add_library(${name}-sources OBJECT ${sources})
     fa_set_compile_flags(${name}-sources)
     target_precompile_headers(${name}-sources REUSE_FROM FAPrecompiledHeader)
+    target_compile_definitions(${name}-sources PRIVATE FA_VERSION="${PROJECT_VERSION}")
     target_link_libraries(${name}-sources PRIVATE FAAll)
     set(main ${CMAKE_SOURCE_DIR}/tools/SingleTool.cpp)
     set_source_files_properties(${main} PROPERTIES

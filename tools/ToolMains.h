@@ -8,6 +8,9 @@
 #ifndef FA_TOOLS_TOOLMAINS_H
 #define FA_TOOLS_TOOLMAINS_H
 
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
 namespace mlir::fa {
 
 /// The tools, each with the arguments and the exit status of a program. One
@@ -18,6 +21,14 @@ int runMain(int argc, char **argv);
 int compileMain(int argc, char **argv);
 int fileCheckMain(int argc, char **argv);
 int gridMain(int argc, char **argv);
+
+#ifdef FA_VERSION
+/// Puts the project's version under LLVM's, which --version prints.
+inline void addVersion() {
+  llvm::cl::AddExtraVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "fa-mlir version " FA_VERSION "\n"; });
+}
+#endif
 
 } // namespace mlir::fa
 

@@ -195,6 +195,7 @@ LogicalResult CommandLine::compileFile(MLIRContext &context) const {
 
 int fa::compileMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  addVersion();
   CommandLine commandLine;
   cl::HideUnrelatedOptions(commandLine.category);
   cl::ParseCommandLineOptions(

@@ -95,6 +95,7 @@ static int printChips() {
 
 int fa::gridMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  addVersion();
   CommandLine commandLine;
   cl::ParseCommandLineOptions(
       argc, argv, "Runs problems of the numeric grid, a request a line\n");

@@ -27,6 +27,7 @@ static void showOnlyLinesInDiagnostics() {
 }
 
 int mlir::fa::optMain(int argc, char **argv) {
+  addVersion();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);

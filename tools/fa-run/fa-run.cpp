@@ -274,6 +274,7 @@ static std::vector<const char *> joinFiles(int argc, char **argv,
 
 int fa::runMain(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  addVersion();
   llvm::BumpPtrAllocator allocator;
   llvm::StringSaver saver(allocator);
   std::vector<const char *> words = joinFiles(argc, argv, saver);
