@@ -41,8 +41,12 @@
 // PLAIN: fa-run: error: --chip=sm_80 is for an attention on --target=cuda or interpret, but 'plain' has none
 // RUN: not fa-run %s --target=interpret --entry=scalar 2>&1 | FileCheck %s --check-prefix=SCALAR --implicit-check-not=error:
 // SCALAR: error: 'scalar' result 1 has type 'index', but a GPU schedule gives back ranked tensors only
-// RUN: not fa-run %s --target=interpret --entry=twice 2>&1 | FileCheck %s --check-prefix=TWICE --implicit-check-not=error:
-// TWICE: error: 'memref.alloc' op makes memory for a kernel, expected an argument of 'twice'
+
+// One attention reads what another one wrote, in memory of the device.
+// RUN: fa-run %s --target=interpret --entry=twice --verify | FileCheck %s --check-prefix=TWICE
+// RUN: fa-run %s --target=interpret --entry=twice --chip=sm_90a --verify | FileCheck %s --check-prefix=TWICE
+// TWICE: verified all rows
+
 // RUN: not fa-run %s --target=interpret --entry=dynamic --bench 2>&1 | FileCheck %s --check-prefix=BENCH --implicit-check-not=error:
 // BENCH: fa-run: error: --bench times compiled code, but --target=interpret does not compile
 

@@ -12,9 +12,14 @@
 
 namespace mlir::fa {
 
-/// Numbers of query rows, which the loops of a gradient share, results of parts
-/// of the keys, parts of sums, copies of rows and what threads store become
-/// memory of the device.
+/// The first operation that reads or writes a memory, or a view of it, and is
+/// no kernel, nor becomes one as a loop over tiles, a single tile, and fills,
+/// copies and sums of parts do. Null where there is none.
+Operation *findHostUser(Value memory);
+
+/// What kernels alone write and read becomes memory of the device: results of
+/// one attention that another reads, numbers of query rows, results of parts of
+/// the keys, parts of sums, copies of rows and what threads store.
 void allocateOnDevice(func::FuncOp host);
 
 } // namespace mlir::fa

@@ -110,6 +110,11 @@ LogicalResult Outliner::checkView(Value memory) {
   while (Operation *source = memory.getDefiningOp()) {
     if (isa<fagpu::WorkspaceOp>(source))
       return success();
+    if (isa<memref::AllocOp>(source))
+      if (Operation *user = findHostUser(memory))
+        return user->emitOpError()
+               << "is no kernel, but shares memory with one of '"
+               << host.getName() << "', expected it in a function of its own";
     if (!isa<memref::SubViewOp, memref::CollapseShapeOp, memref::ExpandShapeOp,
              memref::TransposeOp, memref::CastOp>(source))
       return source->emitOpError()

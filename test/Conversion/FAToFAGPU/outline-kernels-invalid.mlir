@@ -12,9 +12,29 @@ func.func @yields(%t: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-func.func @own_memory(%s: f32) {
+func.func @shared_with_host(%s: f32, %o: memref<8xf32>) {
+  %m = memref.alloc() : memref<8xf32>
+  scf.forall (%i) in (8) {
+    memref.store %s, %m[%i] : memref<8xf32>
+  }
+  %view = memref.subview %m[0] [8] [1] : memref<8xf32> to memref<8xf32, strided<[1]>>
+  // expected-error @below {{'linalg.exp' op is no kernel, but shares memory with one of 'shared_with_host', expected it in a function of its own}}
+  linalg.exp ins(%view : memref<8xf32, strided<[1]>>) outs(%o : memref<8xf32>)
+  return
+}
+
+// -----
+
+func.func @own_memory(%s: f32, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
   // expected-error @below {{'memref.alloc' op makes memory for a kernel, expected an argument of 'own_memory' or a view of one}}
   %m = memref.alloc() : memref<8xf32>
+  scf.for %step = %c0 to %n step %c1 {
+    scf.forall (%i) in (8) {
+      memref.store %s, %m[%i] : memref<8xf32>
+    }
+  }
   scf.forall (%i) in (8) {
     memref.store %s, %m[%i] : memref<8xf32>
   }

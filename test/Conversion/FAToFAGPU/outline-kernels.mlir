@@ -365,3 +365,27 @@ func.func @nothing(%o: memref<2x0x64xf32>) {
 func.func @no_loop(%o: memref<2x1x64xf32>) {
   return
 }
+
+// Memory that one kernel writes and another one reads is the device's, as are
+// views of it.
+
+// CHECK-LABEL: func.func @shared_memory(
+// CHECK-NOT: memref.alloc
+// CHECK: %[[M:.*]] = fagpu.workspace(%{{.*}}) : memref<?xf32>
+// CHECK: fagpu.launch @shared_memory_kernel grid(%{{.*}}) (%{{.*}}%[[M]]
+// CHECK: fagpu.launch @shared_memory_kernel_{{[0-9]+}} grid(%{{.*}}) (%{{.*}}%[[M]]
+// CHECK-NOT: memref.dealloc
+func.func @shared_memory(%o: memref<?xf32>, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %o, %c0 : memref<?xf32>
+  %m = memref.alloc(%n) : memref<?xf32>
+  scf.forall (%i) in (%n) {
+    memref.store %x, %m[%i] : memref<?xf32>
+  }
+  scf.forall (%i) in (%n) {
+    %y = memref.load %m[%i] : memref<?xf32>
+    memref.store %y, %o[%i] : memref<?xf32>
+  }
+  memref.dealloc %m : memref<?xf32>
+  return
+}

@@ -284,8 +284,9 @@ def FAOutlineKernelsPass : Pass<"fa-outline-kernels", "::mlir::ModuleOp"> {
     number, as i64. Integers that the host has as they are keep their type, and
     their argument has `fa.captured`: it may be any number, as no size is. Views
     of arguments (slices, dims split, joined or transposed) are passed as they
-    are: the launch gives their address and strides. Numbers of query rows that
-    the loops of a gradient share become a `fagpu.workspace`.
+    are: the launch gives their address and strides. Memory that the function
+    allocates, and that kernels alone write and read, becomes a `fagpu.workspace`:
+    results of one attention that another one, or its gradient, reads.
 
     What the attention in the loop is configured by stays with the kernel, as
     `fa.config`. With `warp_groups` its groups share the role. With
