@@ -233,3 +233,43 @@ func.func @sink(%q: !q, %r: !row, %s: tensor<2xf32>) -> tensor<2xf32> {
       }
   return %0 : tensor<2xf32>
 }
+
+// Of two equal numbers each has half of the gradient.
+
+// CHECK-LABEL: func.func @larger
+// CHECK: score_gradient(%[[G:.*]], %[[S:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[X:.*]]) {
+// CHECK-DAG: %[[ABOVE:.*]] = arith.cmpf ogt, %[[S]], %[[X]] : f32
+// CHECK-DAG: %[[TIE:.*]] = arith.cmpf oeq, %[[S]], %[[X]] : f32
+// CHECK-DAG: %[[HALF:.*]] = arith.mulf %[[G]], %{{.*}} : f32
+// CHECK-DAG: %[[OR_NONE:.*]] = arith.select %[[TIE]], %[[HALF]], %{{.*}} : f32
+// CHECK-DAG: %[[OF_S:.*]] = arith.select %[[ABOVE]], %[[G]], %[[OR_NONE]] : f32
+// CHECK-DAG: %[[OR_ALL:.*]] = arith.select %[[TIE]], %[[HALF]], %[[G]] : f32
+// CHECK-DAG: %[[OF_X:.*]] = arith.select %[[ABOVE]], %{{.*}}, %[[OR_ALL]] : f32
+// CHECK: fa.scatter_gradient %[[OF_X]]
+// CHECK: fa.yield %[[OF_S]] : f32
+func.func @larger(%q: !q, %r: !row, %x: f32, %d: tensor<f32>) {
+  %0:2 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q)
+      outs(query = %q : !q, capture[0] = %d : tensor<f32>)
+      score(%s, %b, %h, %i, %j) captures(%c = %x : f32) {
+        %m = arith.maximumf %s, %c : f32
+        fa.yield %m : f32
+      }
+  return
+}
+
+// An integer that is cast from a score is constant but for jumps.
+
+// CHECK-LABEL: func.func @steps
+// CHECK: score_gradient(%[[G:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK-NOT: arith.
+// CHECK: fa.yield %[[G]] : f32
+func.func @steps(%q: !q, %r: !row) {
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
+      score(%s, %b, %h, %i, %j) {
+        %n = arith.fptosi %s : f32 to i32
+        %x = arith.sitofp %n : i32 to f32
+        %y = arith.addf %s, %x : f32
+        fa.yield %y : f32
+      }
+  return
+}

@@ -328,8 +328,7 @@ LogicalResult mlir::fa::verifyPairRegion(Operation *op, StringRef name,
   return success();
 }
 
-/// Whether `value` depends on an argument of its block.
-static bool dependsOn(Value value, BlockArgument argument) {
+bool mlir::fa::dependsOn(Value value, BlockArgument argument) {
   llvm::DenseSet<Value> dependent = {argument};
   for (Operation &nested : *argument.getOwner())
     if (llvm::any_of(nested.getOperands(), [&](Value operand) {

@@ -62,6 +62,9 @@ LogicalResult verifyPlace(PairRegionsOpInterface op);
 /// A region whose elements and yielded values have these types.
 /// The score region yields the score, and may yield a factor of the weight.
 LogicalResult verifyScore(AttentionLikeOpInterface op);
+
+/// Whether a value depends on an argument of its block.
+bool dependsOn(Value value, BlockArgument argument);
 LogicalResult verifyPairRegion(Operation *op, StringRef name,
                                const PairRegion &region,
                                ArrayRef<Type> elements, ArrayRef<Type> results);

@@ -372,6 +372,14 @@ LogicalResult ScatterGradientOp::verify() {
     return emitOpError() << "has " << getIndices().size()
                          << " indices, expected " << rank << " for "
                          << getCapture().getType();
+  // Sums into memory know no scores.
+  for (Value index : getIndices())
+    for (BlockArgument given :
+         argument.getOwner()->getArguments().take_front(isOfSink ? 1 : 2))
+      if (dependsOn(index, given))
+        return emitOpError("adds at an index that depends on ")
+               << (given.getArgNumber() ? "the score" : "the gradient")
+               << ", expected one of positions and captures";
   return success();
 }
 

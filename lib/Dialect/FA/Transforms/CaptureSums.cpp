@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CaptureSums.h"
+#include "ScalarGradients.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Target/OrderedSums.h"
 #include "fa/Target/Target.h"
@@ -340,8 +341,8 @@ static void addParts(OpBuilder &builder, Location loc, Value parts,
       });
 }
 
-static void storeNarrowed(OpBuilder &builder, Location loc, Value sums,
-                          Value gradient) {
+static void storeConverted(OpBuilder &builder, Location loc, Value sums,
+                           Value gradient) {
   auto type = cast<MemRefType>(gradient.getType());
   SmallVector<AffineMap> maps(2,
                               builder.getMultiDimIdentityMap(type.getRank()));
@@ -350,9 +351,9 @@ static void storeNarrowed(OpBuilder &builder, Location loc, Value sums,
   linalg::GenericOp::create(
       builder, loc, sums, gradient, maps, loops,
       [&](OpBuilder &nested, Location at, ValueRange scalars) {
-        Value narrowed = arith::TruncFOp::create(
-            nested, at, type.getElementType(), scalars[0]);
-        linalg::YieldOp::create(nested, at, narrowed);
+        linalg::YieldOp::create(
+            nested, at,
+            convertFloat(nested, at, scalars[0], type.getElementType()));
       });
 }
 
@@ -381,7 +382,7 @@ void CaptureSums::store(bool byCopies) {
       addParts(builder, loc, memory, sums);
     }
     if (!isF32)
-      storeNarrowed(builder, loc, sums, gradient);
+      storeConverted(builder, loc, sums, gradient);
     memref::DeallocOp::create(builder, loc, memory);
     if (hasParts && !isF32)
       memref::DeallocOp::create(builder, loc, sums);

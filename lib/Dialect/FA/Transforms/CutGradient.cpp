@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CutGradient.h"
+#include "ScalarGradients.h"
 #include "SequenceViews.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -73,9 +74,7 @@ void GradientCutter::add(Value from, Value to, bool isSum) {
       [&](OpBuilder &nested, Location at, ValueRange x) {
         Value result =
             isSum ? arith::AddFOp::create(nested, at, x[0], x[1]).getResult()
-                  : arith::TruncFOp::create(nested, at, type.getElementType(),
-                                            x[0])
-                        .getResult();
+                  : convertFloat(nested, at, x[0], type.getElementType());
         linalg::YieldOp::create(nested, at, result);
       });
 }

@@ -156,12 +156,15 @@ static bool applyArithmetic(const Rule &r) {
 //===----------------------------------------------------------------------===//
 
 static bool applyChoice(const Rule &r) {
-  // Where both are equal, the first one is chosen.
+  // Where both are equal, each has half of the gradient, as in PyTorch and JAX.
   auto applyOneOf = [&](Predicate predicate) {
     Value isFirst = r.compare(predicate, r.operand(0), r.operand(1));
-    r.giveWhere(0, isFirst);
+    Value isTie = r.compare(Predicate::OEQ, r.operand(0), r.operand(1));
+    Value zero = r.number(0), half = r.mul(r.gradient, r.number(0.5));
+    if (r.wants(0))
+      r.give(0, r.select(isFirst, r.gradient, r.select(isTie, half, zero)));
     if (r.wants(1))
-      r.give(1, r.select(isFirst, r.number(0), r.gradient));
+      r.give(1, r.select(isFirst, zero, r.select(isTie, half, r.gradient)));
     return true;
   };
   return TypeSwitch<Operation *, bool>(r.op)
@@ -173,9 +176,9 @@ static bool applyChoice(const Rule &r) {
         return true;
       })
       .Case<arith::MaximumFOp, arith::MaxNumFOp>(
-          [&](auto) { return applyOneOf(Predicate::OGE); })
+          [&](auto) { return applyOneOf(Predicate::OGT); })
       .Case<arith::MinimumFOp, arith::MinNumFOp>(
-          [&](auto) { return applyOneOf(Predicate::OLE); })
+          [&](auto) { return applyOneOf(Predicate::OLT); })
       .Case<math::ClampFOp>([&](auto) {
         Value isLow = r.compare(Predicate::OLT, r.operand(0), r.operand(1));
         Value isHigh = r.compare(Predicate::OGT, r.operand(0), r.operand(2));

@@ -53,12 +53,13 @@ void fa::cloneValues(OpBuilder &builder, Block &block, IRMapping &copies) {
 /// A result that is constant but for jumps, or declared so: of gradient 0.
 static bool isPiecewiseConstant(Operation *op) {
   return isa<StopGradientOp, math::CeilOp, math::FloorOp, math::RoundOp,
-             math::RoundEvenOp, math::TruncOp, arith::CmpFOp, math::IsFiniteOp,
-             math::IsInfOp, math::IsNaNOp, math::IsNormalOp>(op);
+             math::RoundEvenOp, math::TruncOp, arith::FPToSIOp, arith::FPToUIOp,
+             arith::CmpFOp, math::IsFiniteOp, math::IsInfOp, math::IsNaNOp,
+             math::IsNormalOp>(op);
 }
 
-/// Floats of an operation on wanted values need a rule; an integer cast from
-/// one may not come back as a float.
+/// Floats of an operation on wanted values need a rule; the bits of one may not
+/// come back as a float.
 LogicalResult ScalarGradients::checkOperation(Operation *op) {
   bool isCastBack = isa<arith::SIToFPOp, arith::UIToFPOp, arith::BitcastOp>(op);
   for (Value operand : op->getOperands())
@@ -67,7 +68,7 @@ LogicalResult ScalarGradients::checkOperation(Operation *op) {
       return cast->emitError()
              << "'" << cast->getName()
              << "' has no gradient, but what it yields reaches the result; "
-                "math.trunc or math.floor has the gradient 0";
+                "arith.fptosi or math.floor has the gradient 0";
   if (!hasGradientRule(op))
     return op->emitError() << "'" << op->getName()
                            << "' has no gradient, but what it yields depends "

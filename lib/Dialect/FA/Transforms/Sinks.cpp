@@ -14,6 +14,7 @@
 
 #include "Sinks.h"
 #include "Lengths.h"
+#include "ScalarGradients.h"
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -271,9 +272,9 @@ void SinkGradients::build() {
     linalg::GenericOp::create(
         rewriter, loc, sum, destination, maps, loops,
         [&](OpBuilder &nested, Location at, ValueRange x) {
-          Value rounded =
-              arith::TruncFOp::create(nested, at, type.getElementType(), x[0]);
-          linalg::YieldOp::create(nested, at, rounded);
+          linalg::YieldOp::create(
+              nested, at,
+              convertFloat(nested, at, x[0], type.getElementType()));
         });
     memref::DeallocOp::create(rewriter, loc, sum);
   }

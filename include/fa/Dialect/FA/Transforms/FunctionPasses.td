@@ -161,13 +161,12 @@ def FADifferentiateScore : Pass<"fa-differentiate-score"> {
     a gradient among `outs` become `fa.scatter_gradient`. So with a sink of which
     captures have gradients, and `sink_gradient`.
 
-    Comparisons, integers, `floor`, `ceil`, `round`, `roundeven`, `trunc` and
-    `fa.stop_gradient` have the gradient 0; the last is then replaced by its operand,
-    in every operation. Of equal operands a maximum or minimum chooses the first. A
-    gradient of 0, as that of a value that `select` leaves out, stays 0 where the
-    derivative is infinite or NaN. Gradients of f16 and bf16 values are f32. What
-    has no gradient, as a cast to integers that reaches the result, is an error at
-    its place.
+    Comparisons, integers and casts to them, `floor`, `ceil`, `round`, `roundeven`,
+    `trunc` and `fa.stop_gradient` have the gradient 0; the last is then replaced by its
+    operand, in every operation. Of equal operands of a maximum or minimum each has half
+    of the gradient. A gradient of 0, as that of a value that `select` leaves out, stays 0
+    where the derivative is infinite or NaN. Gradients of f16 and bf16 values are f32.
+    What has no gradient, as bits that reach the result, is an error at its place.
 
     Before:
 
