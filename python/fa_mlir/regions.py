@@ -23,16 +23,28 @@ TYPES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", tor
 ELEMENTS = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32", torch.float64: "f64",
             torch.bool: "i1", torch.int8: "i8", torch.int32: "i32", torch.int64: "i64"}
 _WIDTHS = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "index": 64}
+#: Least and greatest of a batch, head, query or key, and of a size.
+POSITIONS, _SIZES = (0, 2**31 - 1), (0, 2**48)
+Range = tuple[float, float]
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """A value of the region. constant: what is known of it."""
+    """A value of the region. constant: what is known of it; low, high: what it lies between. Of floats low is 0 or -inf."""
 
     name: str
     dtype: Any
     constant: Any = None
-    not_negative: bool = False
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def range(self) -> Range:
+        return self.low, self.high
+
+    @property
+    def is_not_negative(self) -> bool:
+        return self.low >= 0
 
 
 @dataclass(frozen=True)
@@ -57,6 +69,22 @@ def is_float(dtype: Any) -> bool:
     return dtype.is_floating_point
 
 
+def find_range(dtype: Any) -> Range:
+    """What values of a type lie between."""
+    if is_float(dtype):
+        return -math.inf, math.inf
+    if dtype == torch.bool:
+        return 0, 1
+    bits = _WIDTHS[TYPES[dtype]]
+    return -(1 << bits - 1), (1 << bits - 1) - 1
+
+
+def wrap(value: int, dtype: Any) -> int:
+    """An integer as its type holds it."""
+    least, greatest = map(int, find_range(dtype))
+    return least + (value - least) % (greatest - least + 1)
+
+
 class Body:
     """The lines of one region."""
 
@@ -65,11 +93,15 @@ class Body:
         self._constants: dict[tuple[str, str], str] = {}
         self._count = 0
 
-    def add(self, text: str, dtype: Any, not_negative: bool = False) -> Scalar:
+    def add(self, text: str, dtype: Any, range: Range | None = None) -> Scalar:
+        """range: what the result would lie between if its type were wide enough."""
         name = f"%v{self._count}"
         self._count += 1
         self.lines.append(f"{name} = {text}")
-        return Scalar(name, dtype, None, not_negative)
+        least, greatest = find_range(dtype)
+        if range is None or not least <= range[0] <= range[1] <= greatest:
+            range = least, greatest
+        return Scalar(name, dtype, None, *range)
 
     def constant(self, value: Any, dtype: Any) -> Scalar:
         type = TYPES[dtype]
@@ -78,13 +110,15 @@ class Body:
         elif is_float(dtype):
             text = write_float(float(value), type)
         else:
-            text = str(int(value))
+            value = wrap(int(value), dtype)
+            text = str(value)
         key = (text, type)
         if key not in self._constants:
             attribute = text if type == "i1" else f"{text} : {type}"
             self._constants[key] = self.add(f"arith.constant {attribute}", dtype).name
         known = bool(value) if dtype == torch.bool else float(value) if is_float(dtype) else int(value)
-        return Scalar(self._constants[key], dtype, known, known >= 0)
+        range = ((0 if known >= 0 else -math.inf), math.inf) if is_float(dtype) else (known, known)
+        return Scalar(self._constants[key], dtype, known, *range)
 
     def cast(self, value: Scalar, dtype: Any) -> Scalar:
         """As torch's .to(dtype)."""
@@ -117,18 +151,18 @@ class Body:
             return self.add(f"arith.sitofp {value.name} : {source} to {target}", dtype)
         if value.dtype == torch.bool:
             name = "index_castui" if target == "index" else "extui"
-            return self.add(f"arith.{name} {value.name} : i1 to {target}", dtype, True)
+            return self.add(f"arith.{name} {value.name} : i1 to {target}", dtype, (0, 1))
         if "index" in (source, target):
-            return self.add(f"arith.index_cast {value.name} : {source} to {target}", dtype, value.not_negative)
+            return self.add(f"arith.index_cast {value.name} : {source} to {target}", dtype, value.range)
         name = "extsi" if _WIDTHS[source] < _WIDTHS[target] else "trunci"
-        return self.add(f"arith.{name} {value.name} : {source} to {target}", dtype, value.not_negative)
+        return self.add(f"arith.{name} {value.name} : {source} to {target}", dtype, value.range)
 
-    def binary(self, name: str, left: Scalar, right: Scalar, not_negative: bool = False) -> Scalar:
+    def binary(self, name: str, left: Scalar, right: Scalar, range: Range | None = None) -> Scalar:
         """An operation of arith or math on two values of one type."""
-        return self.add(f"{name} {left.name}, {right.name} : {TYPES[left.dtype]}", left.dtype, not_negative)
+        return self.add(f"{name} {left.name}, {right.name} : {TYPES[left.dtype]}", left.dtype, range)
 
-    def unary(self, name: str, value: Scalar) -> Scalar:
-        return self.add(f"{name} {value.name} : {TYPES[value.dtype]}", value.dtype)
+    def unary(self, name: str, value: Scalar, range: Range | None = None) -> Scalar:
+        return self.add(f"{name} {value.name} : {TYPES[value.dtype]}", value.dtype, range)
 
     def compare(self, predicate: str, left: Scalar, right: Scalar) -> Scalar:
         if is_float(left.dtype):
@@ -139,19 +173,19 @@ class Body:
 
     def select(self, condition: Scalar, left: Scalar, right: Scalar) -> Scalar:
         return self.add(f"arith.select {condition.name}, {left.name}, {right.name} : {TYPES[left.dtype]}", left.dtype,
-                        left.not_negative and right.not_negative)
+                        (min(left.low, right.low), max(left.high, right.high)))
 
     def size(self, table: Table, dim: int) -> Scalar:
         if table.shape[dim] >= 0:
             return self.constant(table.shape[dim], torch.int64)
         place = self.constant(dim, torch.int64)
-        return self.add(f"tensor.dim {table.name}, {place.name} : {table.type}", torch.int64, True)
+        return self.add(f"tensor.dim {table.name}, {place.name} : {table.type}", torch.int64, _SIZES)
 
     def index(self, table: Table, index: Scalar) -> Scalar | Table:
         """One more index; a negative one counts from the end."""
         place = self.cast(index, torch.int64)
         dim = len(table.indices)
-        if not place.not_negative:
+        if not place.is_not_negative:
             if place.constant is not None:
                 place = self.binary("arith.addi", self.size(table, dim), place)
             else:
@@ -173,7 +207,7 @@ class Body:
             return replace(value, is_stopped=True)
         if not is_float(value.dtype) or value.constant is not None:
             return value
-        return self.add(f"fa.stop_gradient {value.name} : {TYPES[value.dtype]}", value.dtype, value.not_negative)
+        return self.add(f"fa.stop_gradient {value.name} : {TYPES[value.dtype]}", value.dtype, value.range)
 
 
 def unsupported(name: str, what: str, line: str) -> UnsupportedError:

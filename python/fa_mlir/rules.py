@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from .regions import TYPES, Body, Refused, Scalar, Table, is_float
+from .regions import TYPES, Body, Range, Refused, Scalar, Table, find_range, is_float
 
 aten = torch.ops.aten
 Rule = Callable[..., Any]
@@ -50,24 +50,43 @@ def _common(*values: Any) -> Any:
     return torch.int64 if isinstance(number, int) and dtype == torch.bool and not isinstance(number, bool) else dtype
 
 
-def _arithmetic(float_name: str, integer_name: str, keeps_sign: bool) -> Rule:
+def _add_ranges(left: Scalar, right: Scalar) -> Range:
+    return left.low + right.low, left.high + right.high
+
+
+def _subtract_ranges(left: Scalar, right: Scalar) -> Range:
+    return left.low - right.high, left.high - right.low
+
+
+def _multiply_ranges(left: Scalar, right: Scalar) -> Range:
+    corners = [one * other for one in left.range for other in right.range]
+    return min(corners), max(corners)
+
+
+def _of_floats(is_not_negative: bool) -> Range:
+    return (0 if is_not_negative else -math.inf), math.inf
+
+
+def _arithmetic(float_name: str, integer_name: str, find: Callable[[Scalar, Scalar], Range]) -> Rule:
     def rule(body: Body, left: Any, right: Any, *, dtype: Any, alpha: Any = 1, **_: Any) -> Scalar:
         left, right = _as(body, left, dtype), _as(body, right, dtype)
         if dtype == torch.bool:
             return body.binary("arith.andi" if "mul" in integer_name else "arith.ori", left, right)
         if alpha != 1:
-            right = _arithmetic("mulf", "muli", True)(body, right, alpha, dtype=dtype)
-        return body.binary("arith." + (float_name if is_float(dtype) else integer_name), left, right,
-                           keeps_sign and left.not_negative and right.not_negative)
+            right = _OPERATIONS[aten.mul.Tensor](body, right, alpha, dtype=dtype)
+        if is_float(dtype):
+            keeps_sign = float_name != "subf" and left.is_not_negative and right.is_not_negative
+            return body.binary("arith." + float_name, left, right, _of_floats(keeps_sign))
+        return body.binary("arith." + integer_name, left, right, find(left, right))
     return rule
 
 
 for _target in (aten.add.Tensor, aten.add.Scalar, operator.add):
-    _OPERATIONS[_target] = _arithmetic("addf", "addi", True)
+    _OPERATIONS[_target] = _arithmetic("addf", "addi", _add_ranges)
 for _target in (aten.sub.Tensor, aten.sub.Scalar, operator.sub):
-    _OPERATIONS[_target] = _arithmetic("subf", "subi", False)
+    _OPERATIONS[_target] = _arithmetic("subf", "subi", _subtract_ranges)
 for _target in (aten.mul.Tensor, aten.mul.Scalar, operator.mul):
-    _OPERATIONS[_target] = _arithmetic("mulf", "muli", True)
+    _OPERATIONS[_target] = _arithmetic("mulf", "muli", _multiply_ranges)
 
 
 @_rule(aten.rsub.Tensor, aten.rsub.Scalar)
@@ -83,12 +102,20 @@ def _check_divisor(value: Scalar) -> None:
 def _divide_rest(body: Body, left: Scalar, right: Scalar) -> tuple[Scalar, Scalar]:
     """The rest, of the sign of `left`, exact for floats too, and whether that of `right` differs:
     a quotient that was rounded may be an integer too far."""
-    name = "arith.remf" if is_float(left.dtype) else "arith.remsi"
-    rest, zero = body.binary(name, left, right, left.not_negative), body.constant(0, left.dtype)
-    if left.not_negative and right.not_negative:
+    if is_float(left.dtype):
+        rest = body.binary("arith.remf", left, right, _of_floats(left.is_not_negative))
+    else:
+        most = max(abs(right.low), abs(right.high), 1) - 1
+        rest = body.binary("arith.remsi", left, right, (max(min(left.low, 0), -most), min(max(left.high, 0), most)))
+    zero = body.constant(0, left.dtype)
+    if left.is_not_negative and right.is_not_negative:
         return rest, body.constant(False, torch.bool)
     differs = body.compare("ne", body.compare("lt", rest, zero), body.compare("lt", right, zero))
     return rest, body.binary("arith.andi", body.compare("ne", rest, zero), differs)
+
+
+def _divide_ranges(left: Scalar, right: Scalar) -> Range | None:
+    return (min(left.low, -1 if left.low < 0 else 0), max(left.high, 0)) if right.is_not_negative else None
 
 
 @_rule(aten.floor_divide.default, aten.floor_divide.Scalar, operator.floordiv)
@@ -102,7 +129,7 @@ def _floor_divide(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) ->
         # Of 0 there is no rest.
         return body.select(body.compare("eq", right, body.constant(0, dtype)), body.binary("arith.divf", left, right), rounded)
     _check_divisor(right)
-    return body.binary("arith.floordivsi", left, right, left.not_negative and right.not_negative)
+    return body.binary("arith.floordivsi", left, right, _divide_ranges(left, right))
 
 
 @_rule(aten.div.Tensor, aten.div.Scalar, operator.truediv)
@@ -124,7 +151,7 @@ def _divide_in_mode(body: Body, left: Any, right: Any, *, dtype: Any, rounding_m
     if right.constant is None or right.constant == -1:
         raise Refused("an integer division rounded to zero by a number known at run time, expected a constant, "
                       "or rounding_mode='floor'")
-    return body.binary("arith.divsi", left, right)
+    return body.binary("arith.divsi", left, right, _divide_ranges(left, right))
 
 
 @_rule(aten.remainder.Tensor, aten.remainder.Scalar, operator.mod)
@@ -137,7 +164,7 @@ def _remainder(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Sc
         return rest
     # Its sign is the divisor's.
     result = body.select(is_wrong, _OPERATIONS[aten.add.Tensor](body, rest, right, dtype=dtype), rest)
-    return Scalar(result.name, dtype, None, right.not_negative)
+    return Scalar(result.name, dtype, None, min(right.low, 0), max(right.high, 0))
 
 
 @_rule(aten.fmod.Tensor, aten.fmod.Scalar)
@@ -213,14 +240,15 @@ def _negate(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
     value = _as(body, value, dtype)
     if is_float(dtype):
         return body.unary("arith.negf", value)
-    return body.binary("arith.subi", body.constant(0, dtype), value)
+    return body.binary("arith.subi", body.constant(0, dtype), value, (-value.high, -value.low))
 
 
 @_rule(aten.abs.default, operator.abs)
 def _absolute(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
     value = _as(body, value, dtype)
-    result = body.unary("math.absf" if is_float(dtype) else "math.absi", value)
-    return Scalar(result.name, dtype, None, True)
+    # Of the least integer there is, it is that one again.
+    ends = abs(value.low), abs(value.high)
+    return body.unary("math.absf" if is_float(dtype) else "math.absi", value, (0, max(ends)))
 
 
 @_rule(aten.sign.default)
@@ -230,18 +258,22 @@ def _sign(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
     return body.select(body.compare("gt", value, zero), one, below)
 
 
+def _of_sign(name: str, dtype: Any) -> str:
+    return f"arith.{name}{'u' if dtype == torch.bool else 's'}i"
+
+
 @_rule(aten.maximum.default)
 def _maximum(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
     left, right = _as(body, left, dtype), _as(body, right, dtype)
-    return body.binary("arith.maximumf" if is_float(dtype) else "arith.maxsi", left, right,
-                       left.not_negative or right.not_negative)
+    return body.binary("arith.maximumf" if is_float(dtype) else _of_sign("max", dtype), left, right,
+                       (max(left.low, right.low), max(left.high, right.high)))
 
 
 @_rule(aten.minimum.default)
 def _minimum(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
     left, right = _as(body, left, dtype), _as(body, right, dtype)
-    return body.binary("arith.minimumf" if is_float(dtype) else "arith.minsi", left, right,
-                       left.not_negative and right.not_negative)
+    return body.binary("arith.minimumf" if is_float(dtype) else _of_sign("min", dtype), left, right,
+                       (min(left.low, right.low), min(left.high, right.high)))
 
 
 @_rule(aten.clamp.default, aten.clamp.Tensor)
@@ -287,10 +319,18 @@ def _logical(name: str) -> Rule:
     return rule
 
 
+def _find_bits(name: str, left: Scalar, right: Scalar) -> Range | None:
+    """What a bitwise operation's result lies between."""
+    most = [int(value.high) for value in (left, right) if value.is_not_negative]
+    if name == "arith.andi" and most:
+        return 0, min(most)
+    return (0, (1 << max(most).bit_length()) - 1) if len(most) == 2 else None
+
+
 def _bitwise(name: str) -> Rule:
     def rule(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
         left, right = _as(body, left, dtype), _as(body, right, dtype)
-        return body.binary(name, left, right, left.not_negative and right.not_negative)
+        return body.binary(name, left, right, _find_bits(name, left, right))
     return rule
 
 

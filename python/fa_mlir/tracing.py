@@ -35,7 +35,7 @@ from .arguments import requires_gradient
 from .captures import Rebuild, Unwatch, Walk, is_same, is_wide, unwatch, watch
 from .errors import UnsupportedError
 from .problem import Traced
-from .regions import ELEMENTS, Body, Refused, Table, Scalar, unsupported
+from .regions import ELEMENTS, POSITIONS, Body, Refused, Table, Scalar, find_range, unsupported
 from .rules import evaluate
 
 aten = torch.ops.aten
@@ -335,7 +335,8 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
         if not lifted[place]:
             continue
         is_float = isinstance(leaves[place], float)
-        scalar = Scalar(capture("f32" if is_float else "index"), torch.float32 if is_float else torch.int64)
+        dtype = torch.float32 if is_float else torch.int64
+        scalar = Scalar(capture("f32" if is_float else "index"), dtype, None, *find_range(dtype))
         lifted_scalars[place] = scalar
         places.append(place)
     tensors = [place for place, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
@@ -361,7 +362,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
                 given = next(inputs)
                 if isinstance(given, str):
                     dtype = torch.float32 if given == "s" else torch.int64
-                    values[node] = Scalar(f"%{given}", dtype, None, given != "s")
+                    values[node] = Scalar(f"%{given}", dtype, None, *(find_range(dtype) if given == "s" else POSITIONS))
                 elif node.users:
                     values[node] = add_table(leaves[given])
                     places.append(given)

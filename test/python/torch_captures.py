@@ -17,6 +17,7 @@ import torch
 from torch.nn.attention.flex_attention import and_masks
 
 import fa_mlir
+from fa_mlir import tracing
 from torch_numbers import Edges, band, expect, make_inputs
 
 
@@ -229,6 +230,47 @@ class Functions(Edges):
             with self.subTest(number=number):
                 self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, mask(0, 0, i, j)))
 
+    def check_scores(self, *functions, keys=300, bound=4e-6):
+        """Scores of 4 queries and some keys with what each function adds, against eager torch."""
+        query, key, value = (torch.randn(1, rows, 2, 8) for rows in (4, keys, keys))
+        i, j = torch.arange(4)[:, None], torch.arange(keys)
+        for place, function in enumerate(functions):
+            with self.subTest(place), tracing.TransformGetItemToIndex():
+                bias = function(i, j).expand(4, keys)
+                self.close(fa_mlir.attention(query, key, value, score=lambda s, b, h, i, j: s + function(i, j)),
+                           expect(query, key, value, bias=bias), bound)
+
+    def test_integers_that_wrap(self):
+        """A product or a sum of positions may be negative in its type; indices and remainders then are as torch's."""
+        table, small = torch.randn(256), torch.randn(7)
+        to = lambda dtype: lambda value: value.to(dtype)
+        short, half, word = map(to, (torch.int8, torch.int16, torch.int32))
+        self.check_scores(
+            lambda i, j: table[short(j * 7).long()], lambda i, j: short(j) % 7, lambda i, j: (word(j) * 2**25) % 7,
+            lambda i, j: table[half(j * 300).long() % 256], lambda i, j: (short(j * 128).abs() % 7) + small[j % 7],
+            lambda i, j: (j * 6364136223846793005) % 7, lambda i, j: small[(j << 56) % 7], lambda i, j: (-short(j * 128)) % 7,
+            lambda i, j: torch.maximum(j % 2 == 0, i > 1) * 1.0, lambda i, j: small[((j * 2**62) ^ 5) % 7],
+            lambda i, j: small[torch.where(i > 1, short(j), short(j * 5)).long() % 7], lambda i, j: small[(j ** 9 * 2**20) % 7],
+            lambda i, j: (short(j) + short(j)) // 3 % 5, lambda i, j: (short(j) + 300).float() / 100,
+            lambda i, j: table[(j * 6364136223846793005) & 255])
+
+    def test_hash_of_a_pair(self):
+        query, key, value = inputs = make_inputs()
+        i, j = torch.arange(8)[:, None], torch.arange(8)
+        for factor in (6364136223846793005, 2**63 - 1, 3 * 2**61):
+            def mask(b, h, i, j):
+                return ((i * factor + j * 1442695040888963407) % 100 < 50) | (i == j)
+            self.close(fa_mlir.attention(*inputs, mask=mask), expect(*inputs, mask(0, 0, i, j)))
+
+    def test_positions_keep_simple_code(self):
+        """What cannot wrap is known not to be negative: an index needs no choice, a remainder no correction."""
+        table = torch.randn(4096)
+        for function in (lambda s, b, h, i, j: s + table[i * 3 + j], lambda s, b, h, i, j: s + (i + 5 * j) % 7 + i // 64,
+                         lambda s, b, h, i, j: s + table[(i - j).abs() % 7], lambda s, b, h, i, j: s + table[(i * 48 + j) % 100 // 3],
+                         lambda s, b, h, i, j: s + table[i.to(torch.int32)] + table[(i - j).clamp(0, 9)] + table[(i - j) & 255],
+                         lambda s, b, h, i, j: s + table[torch.where(i > j, i, j)]):
+            with self.subTest():
+                self.assertEqual(tracing.trace("score", function).clause.count("arith.cmpi slt"), 0)
 
     def test_quotients_of_floats(self):
         """Where a quotient is rounded to an integer, its rest is not 0."""
