@@ -44,9 +44,9 @@ def _common(*values: Any) -> Any:
         else:
             number = value
     if dtype is None:
-        return torch.float32 if isinstance(number, float) else torch.int64
+        return torch.get_default_dtype() if isinstance(number, float) else torch.int64
     if isinstance(number, float) and not is_float(dtype):
-        return torch.float32
+        return torch.get_default_dtype()
     return torch.int64 if isinstance(number, int) and dtype == torch.bool and not isinstance(number, bool) else dtype
 
 

@@ -416,7 +416,8 @@ class _Node:
 def trace(name: str, function: Any, query: Any = None) -> Traced:
     """The clause of a function, `name` being score or mask."""
     walk = Walk()
-    key = (name, walk.fingerprint(function))
+    # Integers become floats of the default type where they are divided.
+    key = (name, torch.get_default_dtype(), walk.fingerprint(function))
     leaves = walk.leaves
     if not walk.leaves and not walk.is_known:
         leaves = []

@@ -189,6 +189,27 @@ class Functions(Edges):
                                     mask=lambda b, h, i, j: (i - j).abs() < offset + 1)
             self.close(got, expect(*inputs, band(3), bias))
 
+    def test_default_dtypes(self):
+        """They decide in which type integers are divided, and compared with floats."""
+        inputs = make_inputs()
+        i, j = torch.arange(8)[:, None], torch.arange(8)
+
+        def divides(s, b, h, i, j):
+            return s + (j / 3) * .5
+
+        def compares(s, b, h, i, j):
+            return s + torch.where(i + 2**24 > 2**24 + 0.5, j, i)
+
+        self.addCleanup(torch.set_default_dtype, torch.get_default_dtype())
+        for dtype in torch.bfloat16, torch.float32, torch.float64, torch.bfloat16:
+            # A compiler may keep 16-bit values wider until they are compared.
+            for score in (divides, compares) if dtype.itemsize > 2 else (divides,):
+                with self.subTest(score.__name__, dtype=dtype):
+                    torch.set_default_dtype(dtype)
+                    got, bias = fa_mlir.attention(*inputs, score=score), score(0, 0, 0, i, j)
+                    torch.set_default_dtype(torch.float32)
+                    self.close(got, expect(*inputs, bias=bias.expand(8, 8)))
+
     def test_threads(self):
         """Functions are traced by several at once, and torch.nn.Module is left as it was."""
         inputs = make_inputs()
