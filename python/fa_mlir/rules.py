@@ -68,7 +68,7 @@ def _of_floats(is_not_negative: bool) -> Range:
 
 
 def _arithmetic(float_name: str, integer_name: str, find: Callable[[Scalar, Scalar], Range]) -> Rule:
-    def rule(body: Body, left: Any, right: Any, *, dtype: Any, alpha: Any = 1, **_: Any) -> Scalar:
+    def rule(body: Body, left: Any, right: Any, alpha: Any = 1, *, dtype: Any, **_: Any) -> Scalar:
         left, right = _as(body, left, dtype), _as(body, right, dtype)
         if dtype == torch.bool:
             return body.binary("arith.andi" if "mul" in integer_name else "arith.ori", left, right)
@@ -90,7 +90,7 @@ for _target in (aten.mul.Tensor, aten.mul.Scalar, operator.mul):
 
 
 @_rule(aten.rsub.Tensor, aten.rsub.Scalar)
-def _reverse_subtract(body: Body, left: Any, right: Any, *, dtype: Any, alpha: Any = 1, **_: Any) -> Scalar:
+def _reverse_subtract(body: Body, left: Any, right: Any, alpha: Any = 1, *, dtype: Any, **_: Any) -> Scalar:
     return _OPERATIONS[aten.sub.Tensor](body, right, left, dtype=dtype, alpha=alpha)
 
 

@@ -275,6 +275,19 @@ class Functions(Edges):
             lambda i, j: (short(j) + short(j)) // 3 % 5, lambda i, j: (short(j) + 300).float() / 100,
             lambda i, j: table[(j * 6364136223846793005) & 255])
 
+    def test_alpha(self):
+        """The factor of what is added, by position or by name, a number that is captured too."""
+        table, factor, whole = torch.randn(300), 0.3, 3
+        scalar = torch.ops.aten.sub.Scalar
+        functions = [lambda i, j, operation=operation, rest=rest, alpha=alpha: operation(table[j], rest(i), alpha=alpha) * table[j]
+                     for operation in (torch.add, torch.sub, torch.rsub) for alpha in (2, 0.5)
+                     for rest in (lambda i: table[i], lambda i: 2, lambda i: 1.5)]
+        functions += [lambda i, j: torch.rsub(j, 1, alpha=2) * 0.1, lambda i, j: torch.rsub(j, i, alpha=2) * 0.1,
+                      lambda i, j: torch.sub(table[j], i, alpha=2), lambda i, j: torch.add(j, 5, alpha=whole) % 7,
+                      lambda i, j: torch.rsub(table[j], 1., alpha=factor), lambda i, j: torch.add(table[j], j % 3, alpha=factor),
+                      lambda i, j: scalar(table[j], 1.0, 2) * table[j], lambda i, j: torch.sub(table[j], whole, alpha=whole) * table[j]]
+        self.check_scores(*functions)
+
     def test_hash_of_a_pair(self):
         query, key, value = inputs = make_inputs()
         i, j = torch.arange(8)[:, None], torch.arange(8)
