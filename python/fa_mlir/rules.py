@@ -351,18 +351,30 @@ def _bitwise_not(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
     return body.binary("arith.xori", _as(body, value, dtype), body.constant(True if dtype == torch.bool else -1, dtype))
 
 
-def _shift(name: str) -> Rule:
-    def rule(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
-        return body.binary(name, _as(body, left, dtype), _as(body, right, dtype))
-    return rule
+def _limit_count(body: Body, count: Scalar) -> tuple[Scalar, Scalar | None]:
+    """A count within its type's width, and whether it was, None if it surely was. torch takes one below 0 as too large."""
+    most = int(find_range(count.dtype)[1]).bit_length()
+    if 0 <= count.low and count.high <= most:
+        return count, None
+    limited = body.binary("arith.minui", count, body.constant(most, count.dtype), (0, most))
+    return limited, body.compare("eq", limited, count)
 
 
-for _overload in ("Tensor", "Tensor_Scalar"):
-    _OPERATIONS[getattr(aten.bitwise_left_shift, _overload)] = _shift("arith.shli")
-    _OPERATIONS[getattr(aten.bitwise_right_shift, _overload)] = _shift("arith.shrsi")
-for _overload in ("Tensor", "Scalar"):
-    _OPERATIONS[getattr(aten.__lshift__, _overload)] = _shift("arith.shli")
-    _OPERATIONS[getattr(aten.__rshift__, _overload)] = _shift("arith.shrsi")
+@_rule(aten.bitwise_left_shift.Tensor, aten.bitwise_left_shift.Tensor_Scalar, aten.bitwise_left_shift.Scalar_Tensor,
+       aten.__lshift__.Tensor, aten.__lshift__.Scalar, operator.lshift)
+def _shift_left(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    left, (count, is_within) = _as(body, left, dtype), _limit_count(body, _as(body, right, dtype))
+    corners = [value * 2**int(shift) for value in left.range for shift in count.range]
+    shifted = body.binary("arith.shli", left, count, (min(corners), max(corners)))
+    return shifted if is_within is None else body.select(is_within, shifted, body.constant(0, dtype))
+
+
+@_rule(aten.bitwise_right_shift.Tensor, aten.bitwise_right_shift.Tensor_Scalar, aten.bitwise_right_shift.Scalar_Tensor,
+       aten.__rshift__.Tensor, aten.__rshift__.Scalar, operator.rshift)
+def _shift_right(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    left, (count, _is_within) = _as(body, left, dtype), _limit_count(body, _as(body, right, dtype))
+    corners = [int(value) >> int(shift) for value in left.range for shift in count.range]
+    return body.binary("arith.shrsi", left, count, (min(corners), max(corners)))
 
 
 @_rule(aten.where.self, aten.where.ScalarSelf, aten.where.ScalarOther, aten.where.Scalar)

@@ -275,6 +275,23 @@ class Functions(Edges):
             lambda i, j: (short(j) + short(j)) // 3 % 5, lambda i, j: (short(j) + 300).float() / 100,
             lambda i, j: table[(j * 6364136223846793005) & 255])
 
+    def test_shifts(self):
+        """By the width of the type or more, and by counts below 0, nothing but the sign is left."""
+        counts, places = torch.randint(-80, 80, (300,)), torch.randn(300)
+        few = counts.to(torch.int32)
+        for count in 0, 3, 7, 8, 31, 32, 63, 64, 70, -1, -3:
+            self.check_scores(
+                lambda i, j: (2 - j) >> count, lambda i, j: ((j << count) % 7) * 0.1, lambda i, j: (-j.to(torch.int8)) >> count,
+                lambda i, j: (j.to(torch.int32) << count) % 5, keys=40)
+        self.check_scores(
+            lambda i, j: (-j) >> 70, lambda i, j: ((150 - j) >> counts[j]) % 7, lambda i, j: ((150 - j) << counts[j]) % 7,
+            lambda i, j: ((150 - j).to(torch.int32) << few[j]) % 7, lambda i, j: (j.to(torch.int32) >> few[i + j % 8]) % 7,
+            lambda i, j: (1 << (j % 70)) % 9, lambda i, j: (1000 >> j % 70) % 9, lambda i, j: places[j >> 1],
+            lambda i, j: (j << j % 3) * 0.01)
+        for function in lambda s, b, h, i, j: s + places[j >> 1] + places[(j % 4) << 3], lambda s, b, h, i, j: s + (i << 2) % 3:
+            clause = tracing.trace("score", function).clause
+            self.assertEqual((clause.count("arith.cmpi"), clause.count("arith.minui")), (0, 0))
+
     def test_alpha(self):
         """The factor of what is added, by position or by name, a number that is captured too."""
         table, factor, whole = torch.randn(300), 0.3, 3
