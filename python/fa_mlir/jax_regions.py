@@ -7,6 +7,7 @@ outside, by JAX; the arrays among it, and those that the function captures, beco
 
 from __future__ import annotations
 
+import math
 import os
 import traceback
 from collections.abc import Callable
@@ -17,8 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from .errors import UnsupportedError
-from .jax_rules import (OF_ROWS, OF_SHAPES, OF_TABLES, RULES, Known, Refused, Table, Value, Writer, cast, check_dtype,
-                        floor_divide, make_constant, maximum, minimum, select)
+from .jax_rules import (OF_ROWS, OF_SHAPES, OF_TABLES, RULES, Known, Refused, Table, Value, Writer, bound_without_gradient, cast,
+                        check_dtype, floor_divide, make_constant, maximum, minimum, select)
 from .problem import Traced
 
 _ARGUMENTS = {"score": "sbhij", "mask": "bhij"}
@@ -44,6 +45,19 @@ def _is_floor_divide(equation: Any) -> bool:
         return False
     found = [each.primitive.name for each in equation.params["jaxpr"].jaxpr.eqns]
     return [name if name != "pjit" else "jit" for name in found if name != "convert_element_type"] == _FLOOR_DIVIDE
+
+
+_RELU = {"relu": (["max"], math.inf), "relu6": (["max", "min"], 6.0)}
+
+
+def _find_relu(equation: Any) -> float | None:
+    """The greatest value of jax.nn.relu or relu6, whose gradients at their bounds are 0, where max shares them."""
+    if equation.primitive.name != "custom_jvp_call" or equation.outvars[0].aval.dtype.kind in "iu":
+        return None
+    inner = equation.params["call_jaxpr"].jaxpr.eqns[0]
+    names, greatest = _RELU.get(inner.params.get("name"), ([], None))
+    found = [each.primitive.name for each in inner.params["jaxpr"].jaxpr.eqns] if names else None
+    return greatest if found == names else None
 
 
 def _evaluate(body: Writer, jaxpr: Any, constants: Any, arguments: list) -> list:
@@ -94,6 +108,8 @@ def _evaluate_equation(body: Writer, equation: Any, inputs: list) -> list:
     if _is_floor_divide(equation):
         return [floor_divide(body, *map(body.resolve, inputs))]
     inner = _find_inner(equation)
+    if (greatest := _find_relu(equation)) is not None:
+        return [bound_without_gradient(body, body.resolve(inputs[0]), greatest)]
     if inner is not None:
         return _evaluate(body, getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), inputs)
     rule = RULES.get(name)

@@ -542,6 +542,13 @@ def select(body: Writer, which: Value, *cases: Value, **_: Any) -> Value:
     return found
 
 
+def bound_without_gradient(body: Writer, value: Value, greatest: float) -> Value:
+    """jax.nn.relu and relu6: a float from 0 to `greatest`, NaN as it is, and no gradient at either."""
+    least, most = make_constant(0, value.dtype), make_constant(greatest, value.dtype)
+    value = body.select(compare(body, "le", value, least), least, value)
+    return value if greatest == math.inf else body.select(compare(body, "ge", value, most), most, value)
+
+
 @_rule("convert_element_type")
 def _convert(body: Writer, value: Value, new_dtype: Any, **_: Any) -> Value:
     return cast(body, value, check_dtype(new_dtype))

@@ -276,29 +276,67 @@ def _minimum(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scal
                        (min(left.low, right.low), min(left.high, right.high)))
 
 
+def _bound(body: Body, predicate: str, value: Any, bound: Any, dtype: Any) -> Scalar:
+    """A value, or the bound where it lies beyond. At the bound itself a gradient is the value's, as of torch's clamp."""
+    if not is_float(dtype):
+        return (_maximum if predicate == "lt" else _minimum)(body, value, bound, dtype=dtype)
+    value, bound = _as(body, value, dtype), _as(body, bound, dtype)
+    result = body.select(body.compare(predicate, value, bound), bound, value)
+    # No value lies beyond a NaN, and torch's result is one.
+    return result if bound.constant is not None else body.select(_is_nan(body, bound), bound, result)
+
+
 @_rule(aten.clamp.default, aten.clamp.Tensor)
 def _clamp(body: Body, value: Any, least: Any = None, greatest: Any = None, *, dtype: Any, min: Any = None,
            max: Any = None, **_: Any) -> Scalar:
     least, greatest = least if min is None else min, greatest if max is None else max
     value = _as(body, value, dtype)
     if least is not None:
-        value = _maximum(body, value, least, dtype=dtype)
-    return value if greatest is None else _minimum(body, value, greatest, dtype=dtype)
+        value = _bound(body, "lt", value, least, dtype)
+    return value if greatest is None else _bound(body, "gt", value, greatest, dtype)
 
 
 @_rule(aten.clamp_min.default, aten.clamp_min.Tensor)
 def _clamp_min(body: Body, value: Any, least: Any = None, *, dtype: Any, min: Any = None, **_: Any) -> Scalar:
-    return _maximum(body, value, least if min is None else min, dtype=dtype)
+    return _bound(body, "lt", value, least if min is None else min, dtype)
 
 
 @_rule(aten.clamp_max.default, aten.clamp_max.Tensor)
 def _clamp_max(body: Body, value: Any, greatest: Any = None, *, dtype: Any, max: Any = None, **_: Any) -> Scalar:
-    return _minimum(body, value, greatest if max is None else max, dtype=dtype)
+    return _bound(body, "gt", value, greatest if max is None else max, dtype)
+
+
+@_rule(aten.threshold.default)
+def _threshold(body: Body, value: Any, threshold: Any, other: Any, *, dtype: Any, **_: Any) -> Scalar:
+    """Another value up to the threshold, where a gradient is 0; NaN stays."""
+    value = _as(body, value, dtype)
+    return body.select(body.compare("le", value, _as(body, threshold, dtype)), _as(body, other, dtype), value)
 
 
 @_rule(aten.relu.default)
 def _relu(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
-    return _maximum(body, value, 0, dtype=dtype)
+    return _threshold(body, value, 0, 0, dtype=dtype)
+
+
+@_rule(aten.hardtanh.default)
+def _hardtanh(body: Body, value: Any, least: Any = -1, greatest: Any = 1, *, dtype: Any, **_: Any) -> Scalar:
+    """Unlike clamp it has no gradient at its bounds."""
+    value, greatest = _threshold(body, value, least, least, dtype=dtype), _as(body, greatest, dtype)
+    return body.select(body.compare("ge", value, greatest), greatest, value)
+
+
+def _hard(with_factor: bool) -> Rule:
+    def rule(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+        wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+        value = _as(body, value, wide)
+        found = _hardtanh(body, body.binary("arith.addf", value, body.constant(3, wide)), 0, 6, dtype=wide)
+        if with_factor:
+            found = body.binary("arith.mulf", value, found)
+        return body.cast(body.binary("arith.divf", found, body.constant(6, wide)), dtype)
+    return rule
+
+
+_OPERATIONS[aten.hardsigmoid.default], _OPERATIONS[aten.hardswish.default] = _hard(False), _hard(True)
 
 
 def _comparison(predicate: str) -> Rule:

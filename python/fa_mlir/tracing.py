@@ -80,10 +80,9 @@ _templates: dict[tuple, list[_Template]] = {}
 
 #===--- The trace ---------------------------------------------------------===#
 
-_DECOMPOSED = [aten.silu, aten.gelu, aten.softplus, aten.leaky_relu, aten.elu, aten.hardtanh, aten.hardsigmoid,
-               aten.hardswish, aten.mish, aten.addcmul, aten.addcdiv, aten.lerp, aten.logaddexp, aten.square, aten.hypot,
-               aten.log_sigmoid_forward, aten.xlogy, aten.deg2rad, aten.rad2deg, aten.frac, aten.selu, aten.celu,
-               aten.heaviside, aten.nan_to_num, aten.fmax, aten.fmin, aten.copysign, aten.sgn, aten.logit]
+_DECOMPOSED = [aten.silu, aten.gelu, aten.softplus, aten.leaky_relu, aten.elu, aten.mish, aten.addcmul, aten.addcdiv, aten.lerp,
+               aten.logaddexp, aten.square, aten.hypot, aten.log_sigmoid_forward, aten.xlogy, aten.deg2rad, aten.rad2deg, aten.frac,
+               aten.selu, aten.celu, aten.heaviside, aten.nan_to_num, aten.fmax, aten.fmin, aten.copysign, aten.sgn, aten.logit]
 
 
 _LINE = "fa_mlir_line"

@@ -174,7 +174,10 @@ class Attention(unittest.TestCase):
             wide = 4 + (jnp.log(distance / 4.0) / jnp.log(16.0) * 12).astype("int32")
             return jnp.where(distance < 4, distance, jnp.minimum(wide, 15))
 
+        edges = jnp.asarray(RANDOM.permutation(numpy.array([-3, -1, 0, 0, 3, 6, 6, 7, 0.5], "float32")))
         scores = {
+            "edges": (lambda t: lambda s, b, h, q, k: s + (jax.nn.relu(t[k]) - q * jax.nn.relu6(t[k])) * 0.2
+                      + jax.nn.hard_sigmoid(t[k]) * bias[h, q, k] + jax.nn.relu(q - k), [edges]),
             "cap": (lambda f: lambda s, *pair: (f[pair] if f.ndim else f) * jnp.tanh(s / (f[pair] if f.ndim else f)), [factor]),
             "slopes": (lambda t: lambda s, b, h, q, k: s + t[b, h] * (k - q), [slopes]),
             "bias": (lambda t: lambda s, b, h, q, k: s + t[h][q][k] * 0.5, [bias]),

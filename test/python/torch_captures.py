@@ -292,6 +292,52 @@ class Functions(Edges):
             clause = tracing.trace("score", function).clause
             self.assertEqual((clause.count("arith.cmpi"), clause.count("arith.minui")), (0, 0))
 
+    def check_gradients(self, *functions, tables=1):
+        """Of what is computed of tables that lie at edges, against eager torch."""
+        query, key, value = inputs = make_inputs()
+        edges = torch.tensor([-6., -3, -1, 0, 1, 3, 6, 0.5])
+        weights = torch.randn(8)
+        for place, function in enumerate(functions):
+            leaves = [edges[torch.randperm(8)].requires_grad_() for _ in range(tables)]
+            with self.subTest(place):
+                def score(s, b, h, i, j):
+                    return s + function(*[leaf[j] for leaf in leaves]) * weights[j]
+                got = fa_mlir.attention(*inputs, score=score)
+                wide = [leaf.detach().double().requires_grad_() for leaf in leaves]
+                expected = expect(*inputs, bias=(function(*wide) * weights).expand(8, 8))
+                self.close(got, expected)
+                out_gradient = torch.randn_like(got)
+                found = torch.autograd.grad(got, leaves, out_gradient, allow_unused=True, materialize_grads=True)
+                right = torch.autograd.grad(expected, wide, out_gradient.double(), allow_unused=True, materialize_grads=True)
+                for one, other in zip(found, right):
+                    self.assertLess(float((one - other).abs().max()), 1e-4)
+
+    def test_gradients_at_edges(self):
+        functional, few = torch.nn.functional, 3.0
+        self.check_gradients(
+            torch.relu, functional.relu6, functional.hardtanh, lambda x: functional.hardtanh(x, -3, 0.5), functional.hardsigmoid,
+            functional.hardswish, lambda x: x.clamp(-1, 3), lambda x: x.clamp(min=0), lambda x: torch.clamp_max(x, 0),
+            lambda x: functional.threshold(x, 0.5, 2.0), functional.leaky_relu, functional.selu, functional.softshrink,
+            functional.hardshrink, torch.abs, lambda x: torch.logit(x, 0.25), lambda x: x.clamp(-few, few))
+        self.check_gradients(lambda x, y: x.clamp(max=y), lambda x, y: torch.clamp(x, y, y.detach() + 3), tables=2)
+
+    def test_what_is_no_number_at_edges(self):
+        """NaN stays, and a bound may be one."""
+        functional, nan = torch.nn.functional, math.nan
+        values = torch.tensor([nan, -1, 0, 1, nan, 4, -math.inf, math.inf])
+        others = torch.tensor([0., nan, nan, 0, nan, 3, 1, 2])
+        for place, function in enumerate((
+                lambda x, y: torch.relu(x), lambda x, y: functional.relu6(x), lambda x, y: functional.hardtanh(x),
+                lambda x, y: functional.hardsigmoid(x), lambda x, y: functional.threshold(x, 1.0, 0.0), lambda x, y: x.clamp(-1, 2),
+                lambda x, y: x.clamp(min=y), lambda x, y: x.clamp(max=y), lambda x, y: x.clamp(y, y + 1))):
+            def count(x, y):
+                found = function(x, y)
+                return torch.where(found.isnan(), 3.0, found.clamp(-2, 2))
+            with self.subTest(place):
+                inputs = make_inputs()
+                self.close(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + count(values[j], others[j])),
+                           expect(*inputs, bias=count(values, others).expand(8, 8)))
+
     def test_alpha(self):
         """The factor of what is added, by position or by name, a number that is captured too."""
         table, factor, whole = torch.randn(300), 0.3, 3
