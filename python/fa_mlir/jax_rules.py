@@ -151,8 +151,10 @@ class Writer:
             return make_constant(least + (low - least) % (greatest - least + 1), dtype)
         found = self.operate(operation, *values, low=low, high=high)
         least, greatest = _find_bounds(dtype)
-        if least <= low and high <= greatest or dtype == "int64":
-            return replace(found, low=max(low, least), high=min(high, greatest))
+        if least <= low and high <= greatest:
+            return found
+        if dtype == "int64":
+            return replace(found, low=least, high=greatest)
         narrow = self.add(f"arith.index_cast {found.name} : index to {_INTEGERS[dtype]}", dtype)
         return self.add(f"arith.index_cast {narrow.name} : {_INTEGERS[dtype]} to index", dtype)
 
@@ -526,6 +528,30 @@ def _not(body: Writer, value: Value, **_: Any) -> Value:
     if value.dtype == "bool":
         return _logical("xori")(body, value, make_constant(True, "bool"))
     return body.integer("arith.subi", make_constant(-1, value.dtype), value, low=-1 - value.high, high=-1 - value.low)
+
+
+def _limit_count(body: Writer, count: Value) -> tuple[Value, Value | None]:
+    """A count within its type's width, and whether it was, None if it surely was. JAX takes one below 0 as too large."""
+    most = int(count.dtype.removeprefix("int")) - 1
+    if 0 <= count.low and count.high <= most:
+        return count, None
+    limited = body.operate("arith.minui", count, make_constant(most, count.dtype), low=0, high=most)
+    return limited, compare(body, "eq", limited, count)
+
+
+@_rule("shift_left")
+def _shift_left(body: Writer, left: Value, right: Value, **_: Any) -> Value:
+    count, is_within = _limit_count(body, right)
+    corners = [value << shift for value in (left.low, left.high) for shift in (count.low, count.high)]
+    shifted = body.integer("arith.shli", left, count, low=min(corners), high=max(corners))
+    return shifted if is_within is None else body.select(is_within, shifted, make_constant(0, left.dtype))
+
+
+@_rule("shift_right_arithmetic")
+def _shift_right(body: Writer, left: Value, right: Value, **_: Any) -> Value:
+    count, _is_within = _limit_count(body, right)
+    corners = [value >> shift for value in (left.low, left.high) for shift in (count.low, count.high)]
+    return body.integer("arith.shrsi", left, count, low=min(corners), high=max(corners))
 
 
 @_rule("is_finite")
