@@ -56,7 +56,10 @@ class Table:
     dtype: Any
     #: Sizes: a number, or -1 where a call decides.
     shape: tuple[int, ...]
-    indices: tuple[str, ...] = ()
+    #: By dim, None where one is open.
+    indices: tuple[str | None, ...]
+    #: Those that are open, in the order in which the function has them.
+    dims: tuple[int, ...]
     #: Whether its elements take no gradient.
     is_stopped: bool = False
 
@@ -181,22 +184,23 @@ class Body:
         place = self.constant(dim, torch.int64)
         return self.add(f"tensor.dim {table.name}, {place.name} : {table.type}", torch.int64, _SIZES)
 
-    def index(self, table: Table, index: Scalar) -> Scalar | Table:
-        """One more index; a negative one counts from the end."""
+    def index(self, table: Table, index: Scalar, dim: int = 0) -> Scalar | Table:
+        """One more index, for an open dim; a negative one counts from the end."""
         place = self.cast(index, torch.int64)
-        dim = len(table.indices)
+        dim = table.dims[dim]
         if not place.is_not_negative:
             if place.constant is not None:
                 place = self.binary("arith.addi", self.size(table, dim), place)
             else:
                 is_negative = self.compare("lt", place, self.constant(0, torch.int64))
                 place = self.select(is_negative, self.binary("arith.addi", place, self.size(table, dim)), place)
-        found = replace(table, indices=(*table.indices, place.name))
-        return self.load(found) if len(found.indices) == len(found.shape) else found
+        found = replace(table, indices=(*table.indices[:dim], place.name, *table.indices[dim + 1:]),
+                        dims=tuple([each for each in table.dims if each != dim]))
+        return found if found.dims else self.load(found)
 
     def load(self, table: Table) -> Scalar:
         name = ELEMENTS[table.dtype]
-        element = self.add(f"tensor.extract {table.name}[{', '.join(table.indices)}] : {table.type}", table.dtype)
+        element = self.add(f"tensor.extract {table.name}[{', '.join(map(str, table.indices))}] : {table.type}", table.dtype)
         if name == "i64":
             return self.add(f"arith.index_cast {element.name} : i64 to index", torch.int64)
         return self.stop_gradient(element) if table.is_stopped else element

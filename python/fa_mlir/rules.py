@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -154,7 +155,7 @@ def _divide_in_mode(body: Body, left: Any, right: Any, *, dtype: Any, rounding_m
     return body.binary("arith.divsi", left, right, _divide_ranges(left, right))
 
 
-@_rule(aten.remainder.Tensor, aten.remainder.Scalar, operator.mod)
+@_rule(aten.remainder.Tensor, aten.remainder.Scalar, aten.remainder.Scalar_Tensor, operator.mod)
 def _remainder(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
     left, right = _as(body, left, dtype), _as(body, right, dtype)
     if not is_float(dtype):
@@ -206,7 +207,7 @@ def _function(name: str) -> Rule:
     return rule
 
 
-for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "atan", "erf",
+for _name in ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "tanh", "atan", "erf", "erfc",
               "sqrt", "rsqrt", "sinh", "cosh", "asin", "acos", "asinh", "acosh", "atanh"):
     _OPERATIONS[getattr(aten, _name).default] = _function("math." + _name)
 
@@ -220,6 +221,19 @@ def _rounding(name: str) -> Rule:
 
 for _name, _text in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"), ("round", "roundeven")):
     _OPERATIONS[getattr(aten, _name).default] = _rounding("math." + _text)
+
+
+@_rule(aten.hypot.default)
+def _hypotenuse(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    one, other = [body.binary("arith.mulf", side, side) for side in (_as(body, left, wide), _as(body, right, wide))]
+    return body.cast(body.unary("math.sqrt", body.binary("arith.addf", one, other)), dtype)
+
+
+@_rule(aten.atan2.default)
+def _angle(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    return body.cast(body.binary("math.atan2", _as(body, left, wide), _as(body, right, wide)), dtype)
 
 
 @_rule(aten.sigmoid.default)
@@ -374,8 +388,9 @@ def _bitwise(name: str) -> Rule:
 
 for _name, _text in (("and", "arith.andi"), ("or", "arith.ori"), ("xor", "arith.xori")):
     _OPERATIONS[getattr(aten, f"logical_{_name}").default] = _logical(_text)
-    for _overload in ("Tensor", "Scalar"):
+    for _overload in ("Tensor", "Scalar", "Scalar_Tensor"):
         _OPERATIONS[getattr(getattr(aten, f"bitwise_{_name}"), _overload)] = _bitwise(_text)
+    for _overload in ("Tensor", "Scalar"):
         _OPERATIONS[getattr(getattr(aten, f"__{_name}__"), _overload)] = _bitwise(_text)
 
 
@@ -441,6 +456,48 @@ def _is_infinite(body: Body, value: Any, **_: Any) -> Scalar:
     return body.compare("eq", body.unary("math.absf", value), body.constant(math.inf, value.dtype))
 
 
+def _is_infinity(sign: float) -> Rule:
+    def rule(body: Body, value: Any, **_: Any) -> Scalar:
+        value = _as(body, value, value.dtype)
+        if not is_float(value.dtype):
+            return body.constant(False, torch.bool)
+        return body.compare("eq", value, body.constant(sign * math.inf, value.dtype))
+    return rule
+
+
+_OPERATIONS[aten.isposinf.default], _OPERATIONS[aten.isneginf.default] = _is_infinity(1), _is_infinity(-1)
+
+
+@_rule(aten.signbit.default)
+def _sign_bit(body: Body, value: Any, **_: Any) -> Scalar:
+    value = _as(body, value, value.dtype)
+    if is_float(value.dtype):
+        # Also of -0 and NaN.
+        wide = body.cast(value, torch.float32)
+        value = body.add(f"arith.bitcast {wide.name} : f32 to i32", torch.int32)
+    return body.compare("lt", value, body.constant(0, value.dtype))
+
+
+@_rule(aten.copysign.Tensor, aten.copysign.Scalar)
+def _copy_sign(body: Body, value: Any, sign: Any, *, dtype: Any, **_: Any) -> Scalar:
+    size = _absolute(body, value, dtype=dtype)
+    return body.select(_sign_bit(body, _as(body, sign, dtype)), body.unary("arith.negf", size), size)
+
+
+def _extremum(predicate: str) -> Rule:
+    """fmax and fmin: of a NaN and a number the number; the first one of equal ones, which gets the gradient."""
+    def rule(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
+        left, right = _as(body, left, dtype), _as(body, right, dtype)
+        is_first = body.compare(predicate, left, right)
+        if is_float(dtype):
+            is_first = body.binary("arith.ori", is_first, _is_nan(body, right))
+        return body.select(is_first, left, right)
+    return rule
+
+
+_OPERATIONS[aten.fmax.default], _OPERATIONS[aten.fmin.default] = _extremum("ge"), _extremum("le")
+
+
 @_rule(aten._to_copy.default, aten.to.dtype, torch.ops.prims.convert_element_type.default, aten.clone.default,
        aten.alias.default, aten.lift_fresh_copy.default, aten.lift_fresh.default,
        aten.scalar_tensor.default, torch.sym_float, torch.sym_int, aten.contiguous.default)
@@ -455,6 +512,11 @@ def _detach(body: Body, value: Any, *, dtype: Any, **_: Any) -> Any:
 
 @_rule(aten.full.default)
 def _full(body: Body, _size: Any, value: Any, *, dtype: Any, **_: Any) -> Scalar:
+    return _as(body, value, dtype)
+
+
+@_rule(aten.new_full.default)
+def _new_full(body: Body, _like: Any, _size: Any, value: Any, *, dtype: Any, **_: Any) -> Scalar:
     return _as(body, value, dtype)
 
 
@@ -473,33 +535,56 @@ def _ones(body: Body, *_args: Any, dtype: Any, **_: Any) -> Scalar:
     return body.constant(1, dtype)
 
 
+def _check_table(table: Any, what: str) -> Table:
+    if not isinstance(table, Table):
+        raise Refused(f"{what} of a scalar")
+    return table
+
+
 @_rule(aten.index.Tensor)
 def _index(body: Body, table: Any, indices: Any, **_: Any) -> Any:
-    if not isinstance(table, Table):
-        raise Refused("an index of a scalar")
+    skipped = 0
     for index in indices:
         if index is None:
-            raise Refused("an index that skips a dim, expected indices from the first dim on")
+            skipped += 1
+            continue
         if isinstance(index, Scalar) and index.dtype == torch.bool:
             raise Refused("an index of bool, expected integers")
-        table = body.index(table, _as(body, index, index.dtype if isinstance(index, Scalar) else torch.int64))
+        table = body.index(_check_table(table, "an index"),
+                           _as(body, index, index.dtype if isinstance(index, Scalar) else torch.int64), skipped)
     return table
 
 
 @_rule(aten.select.int)
 def _select(body: Body, table: Any, dim: int, index: Any, **_: Any) -> Any:
-    if not isinstance(table, Table):
-        raise Refused("an index of a scalar")
-    if dim != 0:
-        raise Refused(f"an index of dim {dim}, expected indices from the first dim on")
-    return body.index(table, _as(body, index, torch.int64))
+    return body.index(_check_table(table, "an index"), _as(body, index, torch.int64), dim)
+
+
+@_rule(aten.slice.Tensor)
+def _slice(body: Body, table: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1, **_: Any) -> Table:
+    if start not in (None, 0) or end not in (None, 2**63 - 1) or step != 1:
+        raise Refused("a slice of a captured tensor but the whole dim, expected an index, or a slice made outside")
+    return _check_table(table, "a slice")
+
+
+@_rule(aten.permute.default)
+def _permute(body: Body, table: Any, order: Any, **_: Any) -> Table:
+    table = _check_table(table, "a permutation")
+    return replace(table, dims=tuple([table.dims[dim] for dim in order]))
+
+
+@_rule(aten.transpose.int, aten.t.default)
+def _transpose(body: Body, table: Any, one: int = 0, other: int = -1, **_: Any) -> Table:
+    dims = list(_check_table(table, "a transpose").dims)
+    if dims:
+        dims[one], dims[other] = dims[other], dims[one]
+    return replace(table, dims=tuple(dims))
 
 
 @_rule(aten.sym_size.int)
 def _size(body: Body, table: Any, dim: int, **_: Any) -> Scalar:
-    if not isinstance(table, Table):
-        raise Refused("the size of a scalar")
-    return body.size(table, len(table.indices) + dim)
+    table = _check_table(table, "the size")
+    return body.size(table, table.dims[dim])
 
 
 @_rule(torch.sym_max)
@@ -529,7 +614,8 @@ def evaluate(body: Body, node: Any, values: dict) -> Any:
     """The value of a node of the graph that calls something."""
     rule = _OPERATIONS.get(node.target)
     if rule is None:
-        raise Refused(f"the operation {node.target}")
+        is_whole = any(isinstance(values.get(argument), Table) for argument in node.args if isinstance(argument, torch.fx.Node))
+        raise Refused(f"the operation {node.target}" + (" on a whole tensor, expected its elements by index" if is_whole else ""))
     made = node.meta.get("val")
     if isinstance(made, torch.Tensor) and made.dim() and not any(
             isinstance(values.get(argument), Table) for argument in node.args if isinstance(argument, torch.fx.Node)):

@@ -81,8 +81,8 @@ _templates: dict[tuple, list[_Template]] = {}
 #===--- The trace ---------------------------------------------------------===#
 
 _DECOMPOSED = [aten.silu, aten.gelu, aten.softplus, aten.leaky_relu, aten.elu, aten.mish, aten.addcmul, aten.addcdiv, aten.lerp,
-               aten.logaddexp, aten.square, aten.hypot, aten.log_sigmoid_forward, aten.xlogy, aten.deg2rad, aten.rad2deg, aten.frac,
-               aten.selu, aten.celu, aten.heaviside, aten.nan_to_num, aten.fmax, aten.fmin, aten.copysign, aten.sgn, aten.logit]
+               aten.logaddexp, aten.square, aten.log_sigmoid_forward, aten.xlogy, aten.deg2rad, aten.rad2deg, aten.frac,
+               aten.selu, aten.celu, aten.heaviside, aten.nan_to_num, aten.sgn, aten.logit]
 
 
 _LINE = "fa_mlir_line"
@@ -268,7 +268,7 @@ def _get_code(function: Any) -> Any:
 
 
 _READ = ("a value of a pair that Python reads (if, and, or, not, a chain of comparisons, min, max, math, int, .item(), an index "
-         "of a list or of a numpy array): write & | ~, torch.where, torch.minimum and others of torch, and index a torch tensor")
+         "of a list or of a numpy array): write & | ~, torch.where, torch.minimum and others of torch, and index a torch tensor, without slices beside the value")
 
 
 def _takes_arguments(name: str, function: Callable) -> bool:
@@ -324,7 +324,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
         shape = tuple([size if size < 2 else -1 for size in tensor.shape]) or (1,)
         text = "".join("?x" if size < 0 else f"{size}x" for size in shape)
         text = f"tensor<{text}{ELEMENTS[tensor.dtype]}>"
-        table = Table(capture(text), text, tensor.dtype, shape)
+        table = Table(capture(text), text, tensor.dtype, shape, (None,) * len(shape), tuple(range(len(shape))))
         if tensor.dim():
             return table
         return body.index(table, body.constant(0, torch.int64))

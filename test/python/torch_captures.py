@@ -312,6 +312,48 @@ class Functions(Edges):
                 for one, other in zip(found, right):
                     self.assertLess(float((one - other).abs().max()), 1e-4)
 
+    def test_functions_of_two(self):
+        self.check_gradients(
+            lambda x, y: torch.lerp(x, y, 0.3), lambda x, y: torch.lerp(x, y, 0.7), lambda x, y: torch.lerp(x, y, y * 0.1),
+            lambda x, y: torch.hypot(x, y + 0.1), torch.copysign, lambda x, y: torch.copysign(x, -2.0) * y, torch.fmax, torch.fmin,
+            lambda x, y: torch.nan_to_num(x / (y - 1), 2.0, 1.5, -1.5).detach() * x, lambda x, y: torch.atan2(x, y + 0.1),
+            lambda x, y: torch.erfc(x) * y, lambda x, y: torch.copysign(x, -0.0 * y.abs()), tables=2)
+        values = torch.tensor([math.nan, -1, -0.0, math.inf, -math.inf, 0, 2, math.nan])
+        self.check_scores(*[lambda i, j, function=function: function(values[j % 8], values[j // 8 % 8]).clamp(-3, 3) for function in (
+            lambda x, y: torch.fmax(x, y).nan_to_num(1.5), lambda x, y: torch.fmin(x, y).nan_to_num(), lambda x, y: x.isposinf() * 1.0,
+            lambda x, y: torch.copysign(y.nan_to_num(2.0), x), lambda x, y: torch.signbit(x) * 2.0 + y.isneginf())])
+
+    def test_numbers_before_values(self):
+        self.check_scores(
+            lambda i, j: 100 % (j + 1) * 0.1, lambda i, j: torch.remainder(-100, j + 1) * 0.1, lambda i, j: (1 << (j % 9)) * 0.1,
+            lambda i, j: torch.bitwise_and(6, j) * 0.1, lambda i, j: torch.bitwise_xor(6, j) % 11 * 0.1, lambda i, j: 2 ** (j % 5) * 0.1,
+            lambda i, j: 100 // (j + 1) * 0.1, lambda i, j: 7.5 % (j + 1) * 0.1)
+
+    def test_dims_in_another_order(self):
+        table, deep = torch.randn(8, 8, requires_grad=True), torch.randn(4, 3, 8, 8, requires_grad=True)
+        for place, (function, bias) in enumerate((
+                (lambda h, i, j: table.T[j, i], table), (lambda h, i, j: table.mT[j][i], table), (lambda h, i, j: table[:, 2][i], table[:, 2:3]),
+                (lambda h, i, j: table[:, -1][j], table[:, -1]), (lambda h, i, j: table.t()[j, i - 8], table),
+                (lambda h, i, j: deep.permute(2, 0, 3, 1)[i, h, j, -1], deep[:, 2]),
+                (lambda h, i, j: deep[:, 1].transpose(-1, -2)[h, j, i], deep[:, 1]),
+                (lambda h, i, j: deep.select(1, 0)[h][i][j - 8], deep[:, 0]),
+                (lambda h, i, j: deep.permute(1, 0, 2, 3)[2, h, i, j] * deep.permute(1, 0, 2, 3).shape[0], deep[:, 2] * 3))):
+            with self.subTest(place):
+                inputs = make_inputs()
+                got = fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: s + function(h, i, j))
+                expected = expect(*inputs, bias=bias.expand(4, 8, 8))
+                self.close(got, expected)
+                out_gradient = torch.randn_like(got)
+                found, right = (torch.autograd.grad(result, (table, deep), weights, allow_unused=True, materialize_grads=True, retain_graph=True)
+                                for result, weights in ((got, out_gradient), (expected, out_gradient.double())))
+                for one, other in zip(found, right):
+                    self.assertLess(float((one - other).abs().max()), 1e-4)
+        for function, message in ((lambda s, b, h, i, j: s + table[1:][i, j], "a slice of a captured tensor"),
+                                  (lambda s, b, h, i, j: s + table.view(-1)[i], "aten.view.default on a whole tensor"),
+                                  (lambda s, b, h, i, j: s + table[:, j][i], "without slices beside the value")):
+            with self.assertRaisesRegex(fa_mlir.UnsupportedError, message):
+                fa_mlir.attention(*make_inputs(), score=function)
+
     def test_gradients_at_edges(self):
         functional, few = torch.nn.functional, 3.0
         self.check_gradients(
