@@ -34,6 +34,13 @@ def _make_type() -> type:
         def shape(self) -> tuple:
             return self._shape
 
+        @property
+        def ndim(self) -> int:
+            return len(self._shape)
+
+        def dim(self) -> int:
+            return len(self._shape)
+
         def contiguous(self) -> Mask:
             return self
 
@@ -74,6 +81,8 @@ def make_mask(batch_size: int, *args: Any, mask_function: Callable, attention_ma
         kv_length = args[0] if args else kv_length
     if cache_position is not None:
         q_offset, q_length = cache_position[0], cache_position.shape[0]
+    # A static cache counts in this tensor, before the mask is read.
+    q_offset = q_offset.clone() if isinstance(q_offset, torch.Tensor) else q_offset
     function = mask_function
     # A graph has no look at what the padding is.
     is_traced = torch.compiler.is_compiling()

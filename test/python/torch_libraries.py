@@ -7,7 +7,9 @@ skipped without it.
 `XFormers` has its masks, `Diffusers` and `Transformers` tiny random models, against the library's own attention.
 """
 
+import copy
 import importlib.util
+import itertools
 import unittest
 from unittest import mock
 
@@ -152,7 +154,8 @@ class Transformers(unittest.TestCase):
         models = []
         for name in "eager", "fa_mlir":
             torch.manual_seed(SEED)
-            models.append(self.auto.from_config(config, attn_implementation=name).to(torch.float32).eval())
+            # A model writes into its configuration which attention it has.
+            models.append(self.auto.from_config(copy.deepcopy(config), attn_implementation=name).to(torch.float32).eval())
         for parameter, other in zip(*[model.parameters() for model in models]):
             other.data.copy_(parameter.data)
         return models
@@ -182,6 +185,46 @@ class Transformers(unittest.TestCase):
                     right, got = (model.generate(tokens, max_new_tokens=8, do_sample=False, **options)
                                   for model in (eager, ours))
                     self.assertTrue(torch.equal(got, right), (options, got, right))
+
+    def test_static_caches(self):
+        """Prefill, steps and a later chunk, whose mask is made before each cache counts its new tokens."""
+        import transformers
+
+        for name, config in make_models():
+            # Nothing ends a request but its length.
+            config.eos_token_id = None
+            tokens = torch.randint(3, 64, (2, 19))
+            padding = torch.ones_like(tokens)
+            padding[0, :3] = 0
+            eager, ours = self.make(config)
+            ways = ("eager", "compiled") if name in ("Llama", "Gemma 2") else ("eager",)
+            for mask, way in itertools.product((None, padding), ways):
+                torch.compiler.reset()
+                run = ours if way == "eager" else torch.compile(ours, fullgraph=True, backend="eager")
+                caches = [transformers.StaticCache(config, max_cache_len=24) for _ in range(2)]
+                for start, end in (0, 11), (11, 12), (12, 13), (13, 17), (17, 18), (18, 19):
+                    seen = None if mask is None else mask[:, :end]
+                    # A cache makes its memory in its first call, which is not compiled.
+                    right, got = (model(tokens[:, start:end], cache=cache, attention_mask=seen).logits
+                                  for model, cache in zip((eager, run if start else ours), caches))
+                    shown = slice(None) if mask is None else mask[:, start:end].bool()
+                    with self.subTest(name, mask=mask is not None, way=way, start=start):
+                        self.assertLess(relative_error(got[shown], right[shown]), 2e-5)
+            with self.subTest(name, generate=True):
+                right, got = (model.generate(tokens, max_new_tokens=8, do_sample=False, cache_implementation="static")
+                              for model in (eager, ours))
+                self.assertTrue(torch.equal(got, right), (got, right))
+
+    def test_masks_that_models_ask(self):
+        """GPT-2 asks what generate() made of a mask for its rank."""
+        import transformers
+
+        eager, ours = self.make(transformers.GPT2Config(vocab_size=64, n_embd=32, n_layer=2, n_head=4, n_positions=64,
+                                                        bos_token_id=1, eos_token_id=None))
+        tokens = torch.randint(3, 64, (2, 11))
+        for options in {}, {"cache_implementation": "static"}:
+            right, got = (model.generate(tokens, max_new_tokens=8, do_sample=False, **options) for model in (eager, ours))
+            self.assertTrue(torch.equal(got, right), (options, got, right))
 
     def test_continuous_batching(self):
         """Requests of different lengths, in one cache of pages: the tokens that each has alone."""
