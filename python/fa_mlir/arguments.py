@@ -13,7 +13,7 @@ from operator import index
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
-from .problem import LAYOUTS
+from .problem import LAYOUTS, from_text
 from .tensors import dense_strides
 
 CAUSAL = (None, "bottom_right", "top_left")
@@ -369,10 +369,11 @@ def check_tensors(torch: Any, *arrays: Any) -> None:
 
 
 def _spans(tensor: Any) -> tuple[int, int, bool]:
-    """From which element of its storage to which a tensor of torch reaches, and whether all between are its."""
-    start = tensor.storage_offset()
-    end = start + 1 + sum([(size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())])
-    return start, end, end - start == tensor.numel()
+    """From which byte of its storage to which a tensor of torch reaches, and whether all between are its."""
+    size = tensor.element_size()
+    start = tensor.storage_offset() * size
+    end = start + size + size * sum([(count - 1) * stride for count, stride in zip(tensor.shape, tensor.stride())])
+    return start, end, end - start == tensor.numel() * size
 
 
 def _reaches(distance: int, dims: list) -> bool:
@@ -408,16 +409,34 @@ def _overlaps(out: Any, array: Any, may_be_same: bool = False) -> bool:
     (start, end, is_dense), (other, other_end, other_dense) = _spans(out), _spans(array)
     if start >= other_end or other >= end:
         return False
-    if start == other and out.stride() == array.stride():
+    is_alike = out.stride() == array.stride() and out.dtype == array.dtype
+    if start == other and is_alike:
         return not may_be_same
-    if is_dense and other_dense:
+    # Both ends of a tensor are its own.
+    if (is_dense and (start <= other or other_end <= end)) or (other_dense and (other <= start or end <= other_end)):
         return True
-    dims = [(stride, *sizes) for stride, *sizes in zip(out.stride(), out.shape, array.shape) if stride]
-    return out.stride() == array.stride() and _reaches(other - start, sorted(dims, reverse=True))
+    size = out.element_size()
+    dims = [(stride * size, *sizes) for stride, *sizes in zip(out.stride(), out.shape, array.shape) if stride]
+    return is_alike and _reaches(other - start, sorted(dims, reverse=True))
 
 
-def check_out(out: Any, query: Any, key: Any, value: Any) -> None:
-    for name, array in ("query", query), ("key", key), ("value", value):
+# What captures of a specification are called in a call.
+_CALLED = {"slopes": "alibi", "rng": "dropout_state"}
+
+
+def _name_tensor(name: str) -> str:
+    function, _, place = name.partition("_")
+    return f"tensor that {function} captures" if place.isdigit() else _CALLED.get(name, name)
+
+
+def check_out(out: Any, query: Any, key: Any, value: Any, tensors: list, text: str) -> None:
+    """tensors: what else is read, which the text of a specification names."""
+    operands = [("query", query), ("key", key), ("value", value)]
+    if tensors:
+        specification = from_text(text)
+        names = (*specification.length_names, *[capture.name for capture in specification.tensors])
+        operands += zip(map(_name_tensor, names), tensors)
+    for name, array in operands:
         # A block of queries is read before its outputs are written.
         if _overlaps(out, array, may_be_same=name == "query"):
             raise refuse("out", f"shares memory with the {name}, which is read while it is written: expected memory of its own")

@@ -306,7 +306,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             refuse_tangents(torch, score=tensor)
     # Arrays of others are checked where they are called with.
     if out is not None and (is_torch or hasattr(out, "__array_interface__")):
-        check_out(out, query, key, value)
+        check_out(out, query, key, value, tensors, find_text(decided))
         if is_torch and out.requires_grad and torch.is_grad_enabled():
             raise refuse("out", "requires a gradient, expected one that does not; under torch.no_grad() any may")
     if is_torch and score is not None and not needs_gradient and torch.is_grad_enabled():

@@ -318,6 +318,40 @@ class Errors(Edges):
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the value"):
             fa_mlir.attention(*arrays, out=arrays[2])
 
+    def test_out_where_captures_are(self):
+        """Nor is what scores, masks and lengths are read from."""
+        memory, inputs = torch.zeros(2, 8, 4, 16), make_inputs()
+        flat = memory.flatten()
+        row, lengths, starts = flat[:8], flat[40:42].view(torch.int32), flat[:3].view(torch.int32)
+        lengths.fill_(8)
+        captured = "tensor that score captures"
+        cases = [
+            ("bias", {"bias": flat[:64].view(8, 8)}), ("bias", {"bias": flat[:16].view(8, 2)[:, :1]}),
+            ("bias", {"bias": flat[960:].view(8, 8)}), ("mask", {"mask": flat.view(torch.bool)[5:69].view(8, 8)}),
+            ("alibi", {"alibi": flat[9:13]}), ("sink", {"sink": flat[-4:]}), ("query_lengths", {"query_lengths": lengths}),
+            ("key_lengths", {"key_lengths": lengths}),
+            ("dropout_state", {"dropout_p": 0.5, "dropout_state": flat[-4:].view(torch.int64)}),
+            (captured, {"score": lambda s, b, h, i, j: s + row[j]}),
+            ("tensor that mask captures", {"bias": torch.zeros(8, 8), "mask": lambda b, h, i, j: row[i] < 1})]
+        for name, options in cases:
+            with self.subTest(name), self.assertRaisesRegex(fa_mlir.ArgumentError, f"'out' shares memory with the {name}, which"):
+                fa_mlir.attention(*inputs, out=memory, **options)
+        packed = [tensor.flatten(0, 1) for tensor in inputs]
+        starts.copy_(torch.tensor([0, 8, 16]))
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the query_starts, which"):
+            fa_mlir.attention(*packed, query_starts=starts, key_starts=starts.clone(), out=memory.flatten(0, 1))
+        # Beside each other in one storage, and what is copied before.
+        both = torch.randn(1088)
+        for bias in both[:64].view(8, 8), both[64:576].view(8, 8, 8)[..., 0]:
+            right = fa_mlir.attention(*inputs, bias=bias)
+            out = both[64:].view(2, 8, 4, 16)
+            self.assertTrue(torch.equal(fa_mlir.attention(*inputs, bias=bias, out=out), right))
+        array, arrays = numpy.zeros((2, 8, 4, 16), "float32"), [to_numpy(tensor) for tensor in inputs]
+        for name, options in (("bias", {"bias": array.reshape(-1)[:8]}), ("alibi", {"alibi": array.reshape(-1)[:4]}),
+                              ("mask", {"mask": array.view(bool).reshape(-1)[:8]})):
+            with self.subTest(name), self.assertRaisesRegex(fa_mlir.ArgumentError, f"'out' shares memory with the {name}, which"):
+                fa_mlir.attention(*arrays, out=array, **options)
+
     def test_autocast_of_float64(self):
         """torch leaves it as it is; so it is refused, and not rounded."""
         inputs = [tensor.double() for tensor in make_inputs()]
