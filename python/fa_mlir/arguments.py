@@ -194,7 +194,9 @@ def check_window(window: Any) -> tuple[int, int]:
         left, right = (size if size is None or isinstance(size, int) else index(size) for size in (left, right))
     except TypeError:
         raise refuse("window", f"is {window!r}, expected integers; -1 or None is unlimited") from None
-    return -1 if left is None or left < 0 else left, -1 if right is None or right < 0 else right
+    # Beyond each length, and with one still an index.
+    left, right = (-1 if size is None or size < 0 or size > 1 << 62 else size for size in (left, right))
+    return left, right
 
 
 #===--- Checks ------------------------------------------------------------===#

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import entries
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, check_dropout, check_lengths, check_operands,
-                        check_packed, check_sink, check_tensors, refuse_options)
+                        check_packed, check_sink, check_tensors, check_window, refuse_options)
 from .attention import _find_torch, attention
 from .errors import ArgumentError, Error
 from .planning import find_text, plan
@@ -133,10 +133,10 @@ def _find_ranges(rows: Any, sequence: _Sequence, options: dict) -> tuple[Any, An
     first, end = numpy.zeros_like(rows), numpy.where(rows < queries, keys, 0)
     if causal:
         end = numpy.minimum(end, diagonal + 1)
-    left, right = window or (None, None)
-    if left is not None and left >= 0:
+    left, right = (-1, -1) if window is None else check_window(window)
+    if left >= 0:
         first = numpy.maximum(first, diagonal - left)
-    if right is not None and right >= 0:
+    if right >= 0:
         end = numpy.minimum(end, diagonal + right + 1)
     return first, numpy.maximum(end, first)
 

@@ -227,6 +227,22 @@ class Errors(Edges):
         for half, two in (torch.tensor(0.5), numpy.int64(2)), (numpy.float32(0.5), 2):
             self.assertTrue(torch.equal(fa_mlir.attention(*inputs, scale=half, softcap=two), expected))
 
+    def test_windows_beyond_each_length(self):
+        """They are no limit, as -1, in each interface."""
+        query, (key, value) = torch.randn(1, 5, 2, 8), [torch.randn(1, 9, 2, 8) for _ in range(2)]
+        operands, visible = (query, key, value), torch.ones(5, 9, dtype=torch.bool)
+        for size in 1 << 62, sys.maxsize, 1 << 63, 1 << 64, 10 ** 400:
+            for window, mask in (((-1, size), visible), ((size, size), visible), ((size, 1), visible.tril(5)),
+                                 ((2, size), visible.triu(2))):
+                right = expect(*operands, mask=mask)
+                with self.subTest(size.bit_length(), window=mask.sum().item()):
+                    self.close(fa_mlir.attention(*operands, window=window), right)
+                    self.close(flash_attn.flash_attn_func(*operands, window_size=window), right)
+                    found = fa_mlir.attention(*map(to_numpy, operands), window=window)
+                    self.close(torch.from_numpy(found), right.cpu())
+        pictures = [fa_mlir.explain(*operands, measure=False, window=(2, size)).picture for size in (-1, sys.maxsize * 4)]
+        self.assertEqual(*map(str, pictures))
+
     def test_names_of_other_interfaces(self):
         """An error has the names of the function that was called."""
         operands = [torch.randn(2, 4, 8, 16) for _ in range(3)]
