@@ -130,13 +130,18 @@ def _allows_all() -> bool:
 setattr(_allows_all, "_dynamo_marked_constant", True)
 
 
+_SUBCLASS = "a subclass of tensor"
+
+
 def _find_reason(torch: Any, query: Any) -> str:
     """Why torch's own is to be called, "" for none."""
     if not _allows_all():
         return "sdpa_kernel chose among torch's own"
-    # A mode, as of torch.set_default_device, makes torch's question one of every tensor.
+    # A mode, as of torch.set_default_device or of tracing, makes torch's question one of every tensor.
     if type(query) not in (torch.Tensor, torch.nn.Parameter) and torch.overrides.has_torch_function_unary(query):
-        return "a subclass of tensor"
+        # That of tracing's own tensors, which are no user's.
+        if type(query).__torch_function__ is not torch._C._disabled_torch_function_impl:
+            return _SUBCLASS
     return ""
 
 
@@ -220,8 +225,9 @@ def override_sdpa(on_unsupported: str = "error") -> Iterator[None]:
                 count(error.args[0])
                 return output
         elif on_unsupported == "error":
-            raise UnsupportedError("query", "in a call for which " + reason, "torch's defaults",
-                                   "on_unsupported='torch'")
+            is_subclass = reason == _SUBCLASS
+            raise UnsupportedError("query", reason if is_subclass else "in a call for which " + reason,
+                                   "a torch.Tensor" if is_subclass else "torch's defaults", "on_unsupported='torch'")
         count(reason)
         return original(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
 

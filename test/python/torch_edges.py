@@ -18,6 +18,7 @@ import numpy
 import torch
 from torch._subclasses import FakeTensorMode
 from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.functional import scaled_dot_product_attention as original
 
 import fa_mlir
@@ -518,8 +519,24 @@ class Override(Edges):
         class Named(torch.Tensor):
             pass
 
-        with fa_mlir.override_sdpa("error"), self.assertRaisesRegex(fa_mlir.UnsupportedError, "a subclass of tensor"):
+        with fa_mlir.override_sdpa("error"), self.assertRaisesRegex(
+                fa_mlir.UnsupportedError, "argument 'query' is a subclass of tensor, .* expected a torch.Tensor"):
             torch.nn.functional.scaled_dot_product_attention(*[torch.randn(1, 2, 8, 16).as_subclass(Named)] * 3)
+
+    def test_tracing_is_no_subclass(self):
+        """Nor are the tensors by which torch traces."""
+        class Model(torch.nn.Module):
+            def forward(self, query):
+                return torch.nn.functional.scaled_dot_product_attention(query, query, query)
+
+        query = torch.randn(1, 2, 8, 16)
+        for how in "error", "warn":
+            with fa_mlir.override_sdpa(how):
+                graphs = [make_fx(Model(), tracing_mode=mode)(query) for mode in ("real", "fake", "symbolic")]
+                graphs += [torch.export.export(Model(), (query,), strict=strict).module() for strict in (False, True)]
+            for graph in graphs:
+                self.assertIn("fa_mlir", graph.code)
+                self.close(graph(query), original(query, query, query))
 
     def test_threads(self):
         self.addCleanup(setattr, torch.nn.functional, "scaled_dot_product_attention", original)
