@@ -309,7 +309,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         check_out(out, query, key, value, tensors, find_text(decided))
         if is_torch and out.requires_grad and torch.is_grad_enabled():
             raise refuse("out", "requires a gradient, expected one that does not; under torch.no_grad() any may")
-    if is_torch and score is not None and not needs_gradient and torch.is_grad_enabled():
+    if is_torch and not needs_gradient and torch.is_grad_enabled() and (score is not None or (
+            # It has no gradient of what it captures, but torch.func asks each operator of it.
+            callable(mask) and out is None and not is_compiling and _are_transforms_active())):
         needs_gradient = any(map(requires_gradient, tensors))
         decided = (*decided[:-1], decided[-1] or needs_gradient)
     if needs_gradient:

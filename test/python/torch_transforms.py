@@ -135,6 +135,26 @@ class Transforms(Edges):
         self.assertEqual(found["project.weight"].shape, (1, 5, 2, 4, *weight.shape))
 
 
+    def test_what_masks_capture(self):
+        """It has a gradient of zero, also where nothing else has one."""
+        operands, table = make_inputs(), torch.randn(8, 8)
+        attend = lambda table, **options: fa_mlir.attention(*operands, mask=lambda b, h, i, j: table[i, j] > -1, **options)
+        value, pull = vjp(attend, table)
+        self.close(value, expect(*operands, mask=table > -1))
+        tables = torch.stack([table, -table])
+        summed = lambda table: attend(table).sum()
+        for found in (pull(torch.ones_like(value))[0], grad(summed)(table), jacrev(summed)(table), vmap(grad(summed))(tables),
+                      grad(lambda tables: vmap(attend)(tables).sum())(tables),
+                      grad(lambda table: attend(table, return_lse=True)[1].sum())(table)):
+            self.assertFalse(found.any())
+        score = lambda query, table: fa_mlir.attention(query, *operands[1:], mask=lambda b, h, i, j: table[i, j] > -1).square().sum()
+        right = lambda query: expect(query, *operands[1:], mask=table > -1).square().sum()
+        found = grad(score, (0, 1))(operands[0], table)
+        self.close(found[0], grad(right)(operands[0]), 1e-5)
+        self.assertFalse(found[1].any())
+        # Which is none of an output's.
+        grad(lambda table: attend(table, out=operands[0].clone()).sum())(table)
+
     def test_tensors_of_objects(self):
         """Those that a function reads of an object are no constants: they are refused, and captured ones followed."""
         class Model(torch.nn.Module):
