@@ -465,12 +465,28 @@ def check_lengths(name: str, lengths: Any, kind: Any, batch: int) -> Any:
     return kind.contiguous(lengths)
 
 
+def are_transforms_traced() -> bool:
+    """Whether Dynamo traces what torch.func transforms. It calls this, as of _dynamo_marked_constant."""
+    torch = sys.modules["torch"]
+    if not torch._C._are_functorch_transforms_active():
+        return False
+    # Before it sees this one.
+    torch._dynamo.allow_in_graph(sys.modules[f"{__package__}.attention"].differentiate_in_graph)
+    return True
+
+
+setattr(are_transforms_traced, "_dynamo_marked_constant", True)
+
+
 def requires_gradient(array: Any) -> bool:
-    """Of a torch tensor or None. What torch.func.vmap makes of tensors says nothing of those inside."""
+    """Of a torch tensor or None. What torch.func.vmap makes of tensors says nothing of those inside, so
+    in a graph each may."""
     if array is None or array.requires_grad:
         return array is not None
     torch = sys.modules["torch"]
-    if torch.compiler.is_dynamo_compiling() or not torch._C._are_functorch_transforms_active():
+    if torch.compiler.is_dynamo_compiling():
+        return array.dtype.is_floating_point and are_transforms_traced()
+    if not torch._C._are_functorch_transforms_active():
         return False
     functions = torch._C._functorch
     while functions.is_functorch_wrapped_tensor(array):

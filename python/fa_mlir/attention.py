@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from . import entries, operator, planning
-from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, as_stored, check_dropout, check_flag, check_lengths,
+from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout, check_flag, check_lengths,
                         check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink, check_tensors,
                         clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
@@ -56,6 +56,11 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
     return result if specification.lse else (result, None)
 
 
+def differentiate_in_graph(*arguments: Any) -> tuple:
+    """A node of Dynamo's graph within torch.func, which the autograd of operators has no form for."""
+    return importlib.import_module(".transforms", __package__).differentiate(*arguments)
+
+
 def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: Any, out: Any,
                 needs_gradient: bool, layout: str, lse: bool, is_traced: bool) -> tuple:
     query, key, value = operands
@@ -71,6 +76,8 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
             raise UnsupportedError(*refusal)
         if out is not None:
             return out, torch.ops.fa_mlir.attention_into(query, key, value, tensors or None, numbers, text, out)
+        if are_transforms_traced():
+            return differentiate_in_graph(query, key, value, numbers, text, *tensors)
         return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
     entries.forget_error()
     try:
@@ -299,7 +306,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         query, key, value, scale = pad_heads(query, key, value, scale)
     decided, tensors, numbers = plan(
         kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
-        key_lengths, layout, return_lse or needs_gradient or is_traced, starts, sink, dropout,
+        key_lengths, layout, return_lse or needs_gradient or is_traced or (is_compiling and are_transforms_traced()), starts,
+        sink, dropout,
         deterministic and needs_gradient)
     if is_torch and torch.autograd.forward_ad._current_level >= 0:
         for tensor in tensors:

@@ -18,6 +18,7 @@ from torch._guards import tracing as tracing_context
 from torch._ops import HigherOrderOperator
 
 from . import tracing
+from .arguments import are_transforms_traced
 from .errors import UnsupportedError
 from .regions import ELEMENTS
 
@@ -37,7 +38,7 @@ class Region:
         if not isinstance(example, torch.Tensor):
             return capture, "f32" if _is_float(example) else "index", None, False
         shape = tuple([_hint(size) if _hint(size) < 2 else -1 for size in example.shape]) or (1,)
-        gradient = example.requires_grad and example.dtype.is_floating_point and name == "score"
+        gradient = (example.requires_grad or are_transforms_traced()) and example.dtype.is_floating_point and name == "score"
         return capture, ELEMENTS[example.dtype], shape, gradient
 
 

@@ -7,6 +7,7 @@
 Read `CASES`, then `Transforms`; second derivatives, which are refused, and torch.jit.trace follow.
 """
 
+import itertools
 import unittest
 import warnings
 
@@ -174,6 +175,48 @@ class Transforms(Edges):
         self.close(grad(run)(state, True)["row"], right)
         with self.assertRaisesRegex(fa_mlir.UnsupportedError, "'score' is a function that reads tensors of an object"):
             grad(run)(state, False)
+
+
+#: Each way in which a tensor more is read.
+CAPTURES = CASES[2:] + (
+    ("alibi", (4,), lambda more: {"alibi": more}, lambda more: -more[:, None, None] * (torch.arange(8.0)[:, None] - torch.arange(8)).abs()),
+    ("mask", (8,), lambda more: {"bias": more, "mask": lambda b, h, i, j: more[j] > -9}, lambda more: more))
+
+
+class Compiled(Edges):
+    """torch.compile around torch.func, where no tensor says whether it requires a gradient."""
+
+    def compile(self, function, backend):
+        torch.compiler.reset()
+        return torch.compile(function, fullgraph=True, backend=backend)
+
+    def test_vmap(self):
+        """Of tensors that require gradients outside."""
+        for case, backend in itertools.product(CASES[:1] + CAPTURES, ("eager", "aot_eager")):
+            with self.subTest(case[0], backend=backend):
+                operands, (ours, right) = [*make_inputs(3), torch.randn(3, *case[1])], make(case)
+                count = 3 if case[3] is None else 4
+                found, expected = [], []
+                for function, results in (self.compile(vmap(ours), backend), found), (vmap(right), expected):
+                    leaves = [tensor.clone().requires_grad_() for tensor in operands]
+                    output = function(*leaves)
+                    results += [output, *torch.autograd.grad(output.square().sum(), leaves[:count])]
+                for one, other in zip(found, expected):
+                    self.close(one, other, 1e-5)
+
+    def test_grad(self):
+        for case, backend in itertools.product(CASES[:1] + CAPTURES, ("eager", "aot_eager")):
+            operands, (ours, right) = [*make_inputs(3), torch.randn(3, *case[1])], make(case)
+            places, items = (0, 1, 2) if case[3] is None else (0, 1, 2, 3), [operand[0] for operand in operands]
+            for name, transform, given in (
+                    ("grad", lambda run: grad(run, places), items), ("vmap of grad", lambda run: vmap(grad(run, places)), operands),
+                    ("grad of vmap", lambda run: grad(lambda *operands: vmap(run)(*operands).sum(), places), operands),
+                    ("jacrev", lambda run: jacrev(run, places), items),
+                    ("vjp", lambda run: lambda *operands: vjp(run, *operands)[1](torch.ones(()))[:len(places)], items)):
+                with self.subTest(case[0], backend=backend, transform=name):
+                    expected = transform(lambda *operands: right(*operands).float())(*given)
+                    for one, other in zip(self.compile(transform(ours), backend)(*given), expected, strict=True):
+                        self.close(one, other, 1e-5)
 
 
 class SecondDerivatives(unittest.TestCase):
