@@ -150,5 +150,7 @@ def _is_readable(tensor) -> bool:
     unit = 16 // tensor.element_size()
     if any(size != 1 and stride % unit for size, stride in zip(shape[:-1], strides[:-1])):
         return False
-    is_real = type(tensor) is torch.Tensor and not torch.compiler.is_compiling()
+    functions = torch._C._functorch
+    is_mapped = functions.is_functorch_wrapped_tensor(tensor) or functions.is_legacy_batchedtensor(tensor)
+    is_real = type(tensor) is torch.Tensor and not torch.compiler.is_compiling() and not is_mapped
     return not is_real or tensor.data_ptr() % 16 == 0

@@ -109,9 +109,42 @@ def _make_rule(operation: Any, map_over: Callable) -> Callable:
     return rule
 
 
+def _unwrap(value: Any, level: int) -> tuple[Any, Any]:
+    """What a level of torch._vmap_internals maps over with the dim of items, 0, or None for what it does not."""
+    if isinstance(value, (list, tuple)):
+        found = [_unwrap(each, level) for each in value]
+        return [each for each, _ in found], [dim for _, dim in found]
+    if not isinstance(value, torch.Tensor) or not torch._C._functorch.is_legacy_batchedtensor(value):
+        return value, None
+    # Of another level it has then no items.
+    items = torch._remove_batch_dim(value, level, 0, 0)
+    return (items, 0) if items.shape[0] else (value, None)
+
+
+def _make_batched_rule(operation: Any) -> Callable:
+    """For torch._vmap_internals, by which autograd has is_grads_batched."""
+    def rule(*arguments: Any) -> Any:
+        most = torch._C._vmapmode_increment_nesting() - 1
+        torch._C._vmapmode_decrement_nesting()
+        for level in range(most, 0, -1):
+            values, dims = _unwrap(arguments, level)
+            counts = [value.shape[0] for value, dim in zip(*map(_flatten, (values, dims))) if dim is not None]
+            if counts:
+                found = [operation(*[_take(value, dim, item) for value, dim in zip(values, dims)]) for item in range(counts[0])]
+                return [torch._add_batch_dim(torch.stack(each), 0, level) for each in zip(*found)]
+        raise UnsupportedError("is_grads_batched", "True for no gradient", "1 or more", "a call for each")
+    return rule
+
+
+def _flatten(values: Any) -> list:
+    return [each for value in values for each in (value if isinstance(value, list) else [value])]
+
+
 def add_rules(library: Any, *operations: Any) -> None:
     for operation in operations:
         name = operation._schema.name.partition("::")[2]
         # By the mode: a dispatcher does not look into an optional list, of which a tensor may be the only one mapped over.
         library.impl(name, _make_rule(operation, _refuse_out if name == "attention_into" else _call_each),
                      "FuncTorchVmapMode")
+        if name == "attention_backward":
+            library.impl(name, _make_batched_rule(operation), "Batched")

@@ -219,6 +219,37 @@ class Compiled(Edges):
                         self.close(one, other, 1e-5)
 
 
+class Batched(Edges):
+    """Several gradients of one output at once, by torch's earlier vmap."""
+
+    def test_grads(self):
+        cases = (*CASES[:1], *CAPTURES, ("sink", (4,), lambda more: {"sink": more}, None))
+        for (name, shape, options, _), has_lse in itertools.product(cases, (False, True)):
+            leaves = [tensor.requires_grad_() for tensor in [*make_inputs(), torch.randn(shape)]]
+            found = fa_mlir.attention(*leaves[:3], return_lse=has_lse, **options(leaves[3]))
+            outputs = found if has_lse else [found]
+            wanted = leaves[:3] if name == "plain" else leaves
+            weights = [torch.randn(3, *output.shape) for output in outputs]
+            each = [torch.autograd.grad(outputs, wanted, [weight[i] for weight in weights], retain_graph=True) for i in range(3)]
+            with self.subTest(name, has_lse=has_lse):
+                got = torch.autograd.grad(outputs, wanted, weights, is_grads_batched=True, retain_graph=True)
+                for one, other in zip(got, zip(*each)):
+                    self.close(one, torch.stack(other), 1e-6)
+                # Items that lie in another dim.
+                weights = [weight.movedim(0, -1).contiguous().movedim(-1, 0) for weight in weights]
+                got = torch.autograd.grad(outputs, wanted, weights, is_grads_batched=True, retain_graph=True)
+                for one, other in zip(got, zip(*each)):
+                    self.close(one, torch.stack(other), 1e-6)
+
+    def test_jacobian(self):
+        operands = [tensor[:1, :3, :, :4].contiguous() for tensor in make_inputs()]
+        jacobian = torch.autograd.functional.jacobian
+        got = jacobian(lambda *operands: fa_mlir.attention(*operands), tuple(operands), vectorize=True)
+        right = jacobian(lambda *operands: expect(*operands), tuple(operands), vectorize=True)
+        for one, other in zip(got, right):
+            self.close(one, other, 1e-5)
+
+
 class SecondDerivatives(unittest.TestCase):
     """They are refused where others would see zeros."""
 
