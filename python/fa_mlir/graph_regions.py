@@ -21,6 +21,7 @@ from . import tracing
 from .arguments import are_transforms_traced
 from .errors import UnsupportedError
 from .regions import ELEMENTS
+from .tracing import find_size
 
 
 _PLACE = re.compile(r'File "(.*)", line (\d+)')
@@ -37,7 +38,7 @@ class Region:
         """The fields of a problem.Capture."""
         if not isinstance(example, torch.Tensor):
             return capture, "f32" if _is_float(example) else "index", None, False
-        shape = tuple([_hint(size) if _hint(size) < 2 else -1 for size in example.shape]) or (1,)
+        shape = tuple([find_size(size) if find_size(size) < 2 else -1 for size in example.shape]) or (1,)
         gradient = (example.requires_grad or are_transforms_traced()) and example.dtype.is_floating_point and name == "score"
         return capture, ELEMENTS[example.dtype], shape, gradient
 
@@ -46,16 +47,10 @@ def _is_float(number: Any) -> bool:
     return isinstance(number, (float, torch.SymFloat))
 
 
-def _hint(size: Any) -> int:
-    if isinstance(size, int):
-        return size
-    return size.node.hint if size.node.hint is not None else 2
-
-
 def _make_example(value: Any) -> Any:
     """Of a graph's value one that has its type, and sizes below 2."""
     if isinstance(value, torch.Tensor):
-        return torch.empty((), dtype=value.dtype).expand([_hint(size) for size in value.shape])
+        return torch.empty((), dtype=value.dtype).expand([find_size(size) for size in value.shape])
     if isinstance(value, (torch.SymInt, torch.SymFloat)):
         hint: Any = value.node.hint
         return float(hint) if _is_float(value) else int(hint)
@@ -190,7 +185,7 @@ def _add_to_dynamo() -> None:
                     value = wrap_fx_proxy(tx, proxy, example_value=example)
                     if example.dim() == 0:
                         value = value.call_method(tx, "reshape", [VariableTracker.build(tx, 1)], {})
-                    elif example.stride(-1) != 1 and _hint(example.shape[-1]) > 1:
+                    elif example.stride(-1) != 1 and find_size(example.shape[-1]) > 1:
                         value = value.call_method(tx, "contiguous", [], {})
                 elif place in numbers:
                     value = wrap_fx_proxy(tx, proxy, example_value=given[place]).call_method(tx, "item", [], {})

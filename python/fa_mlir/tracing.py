@@ -27,8 +27,9 @@ import torch
 from torch._decomp import get_decompositions
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx.experimental import _config as shapes_config
-from torch.fx.experimental.proxy_tensor import get_proxy_mode, make_fx
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, get_proxy_mode, make_fx
 from torch.overrides import TorchFunctionMode
 
 from .arguments import requires_gradient
@@ -133,6 +134,13 @@ class _Lines(TorchFunctionMode):
         return (frame.f_code.co_filename, frame.f_lineno) if frame else None
 
 
+def find_size(size: Any) -> int:
+    """A size, or one that a symbol of another's trace stands for."""
+    if isinstance(size, int):
+        return size
+    return size.node.hint if size.node.hint is not None else 2
+
+
 def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphModule:
     """The graph of a function on scalars; tensors among the leaves are inputs."""
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -145,15 +153,16 @@ def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphMo
             return unwatch(rebuilt(*pair))
 
     decompositions: Any = get_decompositions(_DECOMPOSED)
-    # Sizes that are the same now may differ later: each is a symbol of its own.
+    # Sizes that are the same now may differ later: each is a symbol of its own. Whoever traces the call has no part in it.
     with (_lock, torch.inference_mode(False), torch.no_grad(), shapes_config.patch(use_duck_shape=False),
-          temporarily_clear_interpreter_stack()):
+          temporarily_clear_interpreter_stack(), unset_fake_temporarily(), disable_proxy_modes_tracing()):
         # Sizes of 2 and more are symbols; the values of these are not.
         examples = [torch.zeros((), dtype=torch.int64) for _ in "bhij"]
         if name == "score":
             examples.insert(0, torch.zeros((), dtype=torch.float32))
-        examples += [torch.empty(tensor.shape, dtype=tensor.dtype) if tensor.numel() < 1 << 20 else
-                     torch.empty((1,), dtype=tensor.dtype).expand(tensor.shape) for tensor in tensors]
+        for shape, dtype in [(list(map(find_size, tensor.shape)), tensor.dtype) for tensor in tensors]:
+            examples.append(torch.empty(shape, dtype=dtype) if math.prod(shape) < 1 << 20 else
+                            torch.empty((1,), dtype=dtype).expand(shape))
         graph = make_fx(scalars, tracing_mode="symbolic", decomposition_table=decompositions,
                         _allow_non_fake_inputs=True)(*examples)
     # Decompositions make buffers that nobody reads, as that of logsigmoid on CUDA. What Python read (.item(), int)

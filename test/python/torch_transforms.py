@@ -12,9 +12,13 @@ import unittest
 import warnings
 
 import torch
+from torch._subclasses import FakeTensorMode
 from torch.func import functional_call, grad, jacrev, vjp, vmap
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 import fa_mlir
+from fa_mlir import tracing
 from torch_numbers import Edges, expect, make_inputs
 
 #: (name, shape of what more is given, options of a call with it, what it adds to scores).
@@ -298,6 +302,29 @@ class Traced(unittest.TestCase):
                     for one, other in zip(*[each if options.get("return_lse") else [each] for each in (got, right)]):
                         self.assertTrue(torch.equal(one, other))
 
+
+    def test_functions_within_other_traces(self):
+        """A function is traced by itself, whoever traces the call."""
+        def attend(query, table):
+            return fa_mlir.attention(query, query, query, score=lambda s, b, h, i, j: s + table[i, j],
+                                     mask=lambda b, h, i, j: (table[i, j] > 0) | (i == j))
+
+        query, table = torch.randn(1, 5, 2, 8), torch.randn(5, 5)
+        for mode in "real", "fake", "symbolic":
+            tracing._templates.clear()
+            with self.subTest(mode):
+                graph = make_fx(attend, tracing_mode=mode)(query, table)
+                self.assertIn("fa_mlir.attention", graph.code)
+                self.assertTrue(torch.equal(graph(query, -table), attend(query, -table)))
+                if mode == "symbolic":
+                    query, table = torch.randn(1, 9, 2, 8), torch.randn(9, 9)
+                    self.assertTrue(torch.equal(graph(query, table), attend(query, table)))
+        for shape_env in None, ShapeEnv():
+            tracing._templates.clear()
+            with FakeTensorMode(shape_env=shape_env, allow_non_fake_inputs=True):
+                fake = torch.empty(1, 9, 2, 8)
+                for captured in table, torch.empty(9, 9):
+                    self.assertEqual(attend(fake, captured).shape, fake.shape)
 
     def test_gradients_of_a_graph_without(self):
         """What was exported for tensors that need none has no log-sum-exp to compute them from."""
