@@ -35,7 +35,9 @@ def sdpa(query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: flo
     dim), with leading dims that broadcast; float16, bfloat16 or float32. attn_mask
     broadcasts to (..., heads, queries, keys): bool, True being visible, or numbers that
     are added, of any strides; it is never expanded. is_causal is aligned to the top
-    left; with a mask both hold. A query that sees no key gives 0. A head dim that is not contiguous is copied.
+    left; with a mask both hold. A query that sees no key gives 0. Where all numbers that are
+    added for a query are -1e9 or less, it gives the average of the values, and its gradient
+    is 0. A head dim that is not contiguous is copied.
     dropout_p draws from torch's generator, by other random numbers than torch's own.
 
     Raises UnsupportedError for other types.
