@@ -205,7 +205,7 @@ class Transformers(unittest.TestCase):
                 for start, end in (0, 11), (11, 12), (12, 13), (13, 17), (17, 18), (18, 19):
                     seen = None if mask is None else mask[:, :end]
                     # A cache makes its memory in its first call, which is not compiled.
-                    right, got = (model(tokens[:, start:end], cache=cache, attention_mask=seen).logits
+                    right, got = (model(tokens[:, start:end], past_key_values=cache, attention_mask=seen).logits
                                   for model, cache in zip((eager, run if start else ours), caches))
                     shown = slice(None) if mask is None else mask[:, start:end].bool()
                     with self.subTest(name, mask=mask is not None, way=way, start=start):
