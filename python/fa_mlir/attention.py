@@ -14,8 +14,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from . import entries, operator, planning
-from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout, check_flag, check_lengths,
-                        check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink, check_tensors,
+from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout,
+                        check_flag, check_lengths, check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink, check_tensors,
                         clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, plan
@@ -301,14 +301,17 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if starts is not None:
         check_same_types(query, key, value, kind)
     width = None
-    if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
-        width = value.shape[-1]
-        query, key, value, scale = pad_heads(query, key, value, scale)
-    decided, tensors, numbers = plan(
-        kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths,
-        key_lengths, layout, return_lse or needs_gradient or is_traced or (is_compiling and are_transforms_traced()), starts,
-        sink, dropout,
-        deterministic and needs_gradient)
+
+    def decide() -> tuple:
+        nonlocal query, key, value, scale, width
+        if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
+            width = value.shape[-1]
+            query, key, value, scale = pad_heads(query, key, value, scale)
+        gives_lse = return_lse or needs_gradient or is_traced or (is_compiling and are_transforms_traced())
+        return plan(kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths, key_lengths,
+                    layout, gives_lse, starts, sink, dropout, deterministic and needs_gradient)
+
+    decided, tensors, numbers = decide()
     if is_torch and torch.autograd.forward_ad._current_level >= 0:
         for tensor in tensors:
             refuse_tangents(torch, score=tensor)
@@ -321,7 +324,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             # It has no gradient of what it captures, but torch.func asks each operator of it.
             callable(mask) and out is None and not is_compiling and _are_transforms_active())):
         needs_gradient = any(map(requires_gradient, tensors))
-        decided = (*decided[:-1], decided[-1] or needs_gradient)
+        if needs_gradient:
+            decided, tensors, numbers = decide()
     if needs_gradient:
         if out is not None:
             raise refuse("out", "is given, expected None where a gradient is asked for")

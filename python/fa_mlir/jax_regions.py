@@ -47,17 +47,22 @@ def _is_floor_divide(equation: Any) -> bool:
     return [name if name != "pjit" else "jit" for name in found if name != "convert_element_type"] == _FLOOR_DIVIDE
 
 
-_RELU = {"relu": (["max"], math.inf), "relu6": (["max", "min"], 6.0)}
+# Their operations with the numbers in them, and the greatest value.
+_RELU = {"relu": ([("max", [0.0])], math.inf), "relu6": ([("max", [0.0]), ("min", [6.0])], 6.0)}
 
 
 def _find_relu(equation: Any) -> float | None:
     """The greatest value of jax.nn.relu or relu6, whose gradients at their bounds are 0, where max shares them."""
     if equation.primitive.name != "custom_jvp_call" or equation.outvars[0].aval.dtype.kind in "iu":
         return None
-    inner = equation.params["call_jaxpr"].jaxpr.eqns[0]
-    names, greatest = _RELU.get(inner.params.get("name"), ([], None))
-    found = [each.primitive.name for each in inner.params["jaxpr"].jaxpr.eqns] if names else None
-    return greatest if found == names else None
+    equations = equation.params["call_jaxpr"].jaxpr.eqns
+    name = equations[0].params.get("name") if len(equations) == 1 else None
+    if name not in _RELU:
+        return None
+    expected, greatest = _RELU[name]
+    found = [(each.primitive.name, [float(atom.val) for atom in each.invars if hasattr(atom, "val")])
+             for each in equations[0].params["jaxpr"].jaxpr.eqns]
+    return greatest if found == expected else None
 
 
 def _evaluate(body: Writer, jaxpr: Any, constants: Any, arguments: list) -> list:

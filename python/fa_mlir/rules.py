@@ -199,10 +199,14 @@ def _power(body: Body, base: Any, exponent: Any, *, dtype: Any, **_: Any) -> Sca
     return body.binary("math.powf", base, _as(body, exponent, dtype))
 
 
+def _widen(dtype: Any) -> Any:
+    """torch computes functions of 16-bit floats in f32 and rounds once."""
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+
+
 def _function(name: str) -> Rule:
     def rule(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
-        # torch computes 16-bit floats in f32 and rounds once.
-        wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+        wide = _widen(dtype)
         return body.cast(body.unary(name, _as(body, value, wide)), dtype)
     return rule
 
@@ -225,20 +229,28 @@ for _name, _text in (("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"), (
 
 @_rule(aten.hypot.default)
 def _hypotenuse(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
-    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
-    one, other = [body.binary("arith.mulf", side, side) for side in (_as(body, left, wide), _as(body, right, wide))]
-    return body.cast(body.unary("math.sqrt", body.binary("arith.addf", one, other)), dtype)
+    """By the quotient of both, whose square stays in its type; inf beside NaN is inf."""
+    wide = _widen(dtype)
+    left, right = (body.unary("math.absf", _as(body, side, wide)) for side in (left, right))
+    larger, smaller = body.binary("arith.maximumf", left, right), body.binary("arith.minimumf", left, right)
+    zero, one, most = (body.constant(number, wide) for number in (0, 1, math.inf))
+    divisor = body.select(body.compare("eq", larger, zero), one, larger)
+    rest = body.binary("arith.divf", smaller, divisor)
+    root = body.unary("math.sqrt", body.binary("arith.addf", one, body.binary("arith.mulf", rest, rest)))
+    found = body.binary("arith.mulf", larger, root)
+    is_infinite = body.binary("arith.ori", body.compare("eq", left, most), body.compare("eq", right, most))
+    return body.cast(body.select(is_infinite, most, found), dtype)
 
 
 @_rule(aten.atan2.default)
 def _angle(body: Body, left: Any, right: Any, *, dtype: Any, **_: Any) -> Scalar:
-    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    wide = _widen(dtype)
     return body.cast(body.binary("math.atan2", _as(body, left, wide), _as(body, right, wide)), dtype)
 
 
 @_rule(aten.sigmoid.default)
 def _sigmoid(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
-    wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+    wide = _widen(dtype)
     one = body.constant(1, wide)
     power = body.unary("math.exp", body.unary("arith.negf", _as(body, value, wide)))
     return body.cast(body.binary("arith.divf", one, body.binary("arith.addf", one, power)), dtype)
@@ -297,7 +309,9 @@ def _bound(body: Body, predicate: str, value: Any, bound: Any, dtype: Any) -> Sc
     value, bound = _as(body, value, dtype), _as(body, bound, dtype)
     result = body.select(body.compare(predicate, value, bound), bound, value)
     # No value lies beyond a NaN, and torch's result is one.
-    return result if bound.constant is not None else body.select(_is_nan(body, bound), bound, result)
+    if bound.constant is not None:
+        return bound if math.isnan(bound.constant) else result
+    return body.select(_is_nan(body, bound), bound, result)
 
 
 @_rule(aten.clamp.default, aten.clamp.Tensor)
@@ -341,7 +355,7 @@ def _hardtanh(body: Body, value: Any, least: Any = -1, greatest: Any = 1, *, dty
 
 def _hard(with_factor: bool) -> Rule:
     def rule(body: Body, value: Any, *, dtype: Any, **_: Any) -> Scalar:
-        wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+        wide = _widen(dtype)
         value = _as(body, value, wide)
         found = _hardtanh(body, body.binary("arith.addf", value, body.constant(3, wide)), 0, 6, dtype=wide)
         if with_factor:

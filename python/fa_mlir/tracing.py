@@ -330,7 +330,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
                                    "one of " + ", ".join(map(str, ELEMENTS)), "convert it with .to()")
         if tensor.dim() > 6:
             raise UnsupportedError(name, f"a function that captures a tensor of rank {tensor.dim()}", "at most 6")
-        shape = tuple([size if size < 2 else -1 for size in tensor.shape]) or (1,)
+        shape = tuple([find_size(size) if find_size(size) < 2 else -1 for size in tensor.shape]) or (1,)
         text = "".join("?x" if size < 0 else f"{size}x" for size in shape)
         text = f"tensor<{text}{ELEMENTS[tensor.dtype]}>"
         table = Table(capture(text), text, tensor.dtype, shape, (None,) * len(shape), tuple(range(len(shape))))
@@ -453,7 +453,7 @@ def trace(name: str, function: Any, query: Any = None) -> Traced:
                 value = value.reshape(1)
             elif value.stride(-1) != 1 and value.shape[-1] > 1:
                 value = value.contiguous()
-            shape = tuple([size if size < 2 else -1 for size in value.shape])
+            shape = tuple([find_size(size) if find_size(size) < 2 else -1 for size in value.shape])
             gradient = requires_gradient(value) and value.dtype.is_floating_point and name == "score"
             if isinstance(query, torch.Tensor) and value.device != query.device:
                 raise UnsupportedError(name, f"a function that captures a tensor on {value.device}", str(query.device),

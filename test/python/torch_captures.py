@@ -12,12 +12,14 @@ import sys
 import threading
 import types
 import unittest
+from unittest import mock
 
 import torch
 from torch.nn.attention.flex_attention import and_masks
 
 import fa_mlir
 from fa_mlir import tracing
+from fa_mlir.problem import from_text
 from torch_numbers import Edges, band, expect, make_inputs
 
 
@@ -363,6 +365,41 @@ class Functions(Edges):
             functional.hardshrink, torch.abs, lambda x: torch.logit(x, 0.25), lambda x: x.clamp(-few, few))
         self.check_gradients(lambda x, y: x.clamp(max=y), lambda x, y: torch.clamp(x, y, y.detach() + 3), tables=2)
 
+    def test_ties_and_casts(self):
+        """Of equal numbers each has half of the gradient; an integer that is cast has none."""
+        self.check_gradients(
+            lambda x: torch.maximum(x, x.detach()), lambda x: torch.minimum(x.round(), x.detach().round()) + torch.maximum(x, x) * x,
+            lambda x: torch.nn.functional.logsigmoid(x), lambda x: x * (x * 3).long() + x.int(), lambda x: x.to(torch.int8) * 0.5 * x)
+
+    def test_float64(self):
+        inputs, bias = make_inputs(), torch.randn(8, 8, dtype=torch.float64, requires_grad=True)
+        weights = torch.randn_like(inputs[0])
+        for score, added in ((lambda s, b, h, i, j: s + bias[i, j], lambda: bias), (lambda s, b, h, i, j: s + bias[i, 0] * j, lambda: (
+                bias[:, :1] * torch.arange(8)))):
+            found, = torch.autograd.grad(fa_mlir.attention(*inputs, score=score), bias, weights)
+            right, = torch.autograd.grad(expect(*inputs, bias=added()), bias, weights.double())
+            self.assertEqual(found.dtype, torch.float64)
+            self.close(found, right, 5e-6)
+
+    def test_tables_read_at_the_score(self):
+        """Their elements have no gradient: it is refused. Without one they are read."""
+        table = torch.randn(5, requires_grad=True)
+        for score in (lambda s, b, h, i, j: s * table[s.long().clamp(0, 4)], lambda s, b, h, i, j: s + table[(s * 3).long().clamp(0, 4)]):
+            inputs = [tensor.requires_grad_() for tensor in make_inputs()]
+            with self.assertRaisesRegex(RuntimeError, "at an index that depends on the score"):
+                fa_mlir.attention(*inputs, score=score).sum().backward()
+            with torch.no_grad():
+                self.assertTrue(fa_mlir.attention(*inputs, score=score).isfinite().all())
+
+    def test_deterministic_sums(self):
+        """Also where captures alone have a gradient."""
+        table = torch.randn(8, requires_grad=True)
+        module = sys.modules["fa_mlir.attention"]
+        for is_asked in False, True:
+            with mock.patch.object(module, "_call_torch", wraps=module._call_torch) as called:
+                fa_mlir.attention(*make_inputs(), score=lambda s, b, h, i, j: s + table[j], deterministic=is_asked).sum().backward()
+            self.assertEqual(from_text(called.call_args.args[1]).deterministic, is_asked)
+
     def test_what_is_no_number_at_edges(self):
         """NaN stays, and a bound may be one."""
         functional, nan = torch.nn.functional, math.nan
@@ -371,7 +408,10 @@ class Functions(Edges):
         for place, function in enumerate((
                 lambda x, y: torch.relu(x), lambda x, y: functional.relu6(x), lambda x, y: functional.hardtanh(x),
                 lambda x, y: functional.hardsigmoid(x), lambda x, y: functional.threshold(x, 1.0, 0.0), lambda x, y: x.clamp(-1, 2),
-                lambda x, y: x.clamp(min=y), lambda x, y: x.clamp(max=y), lambda x, y: x.clamp(y, y + 1))):
+                lambda x, y: x.clamp(min=y), lambda x, y: x.clamp(max=y), lambda x, y: x.clamp(y, y + 1),
+                lambda x, y: x.clamp(0, nan), lambda x, y: torch.hypot(x, y),
+                lambda x, y: torch.hypot(x * 1e30, y.nan_to_num() * 1e30) * 1e-30,
+                lambda x, y: torch.hypot(x * 1e-30, y.nan_to_num() * 1e-30) * 1e30)):
             def count(x, y):
                 found = function(x, y)
                 return torch.where(found.isnan(), 3.0, found.clamp(-2, 2))

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostLoops.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -13,7 +14,9 @@ using namespace mlir;
 
 bool fa::isInHostLoop(Value memory) {
   return llvm::any_of(memory.getUsers(), [](Operation *user) {
-    if (isa<ViewLikeOpInterface>(user) && isInHostLoop(user->getResult(0)))
+    // To MLIR a transposed view is no view.
+    if (isa<ViewLikeOpInterface, memref::TransposeOp>(user) &&
+        isInHostLoop(user->getResult(0)))
       return true;
     bool isInLoop = false;
     // A tile becomes a kernel, with the loops in it.

@@ -40,9 +40,9 @@
 
 // CHECK: verified all rows
 
-// Memory that a kernel would need beside its arguments is refused by name.
+// What is no kernel cannot share memory with one.
 // RUN: not fa-run %s --entry=layers --target=interpret 2>&1 | FileCheck %s --check-prefix=KERNEL --implicit-check-not=error:
-// KERNEL: error: 'memref.alloc' op makes memory for a kernel, expected an argument of 'layers' or a view of one
+// KERNEL: error: 'linalg.generic' op is no kernel, but shares memory with one of 'layers', expected it in a function of its own
 
 !q = tensor<2x33x2x16xf32>
 !k = tensor<2x70x2x16xf32>
