@@ -21,7 +21,7 @@ from . import tracing
 from .arguments import are_transforms_traced
 from .errors import UnsupportedError
 from .regions import ELEMENTS
-from .tracing import find_size
+from .tracing import find_size, find_table_shape
 
 
 _PLACE = re.compile(r'File "(.*)", line (\d+)')
@@ -38,7 +38,7 @@ class Region:
         """The fields of a problem.Capture."""
         if not isinstance(example, torch.Tensor):
             return capture, "f32" if _is_float(example) else "index", None, False
-        shape = tuple([find_size(size) if find_size(size) < 2 else -1 for size in example.shape]) or (1,)
+        shape = find_table_shape(example)
         gradient = (example.requires_grad or are_transforms_traced()) and example.dtype.is_floating_point and name == "score"
         return capture, ELEMENTS[example.dtype], shape, gradient
 

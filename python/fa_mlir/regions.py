@@ -3,7 +3,7 @@
 Every value of the graph is a scalar, or a captured tensor that indices were applied
 to. torch's int64 is MLIR's index; its other types have their own. A value is cast to
 the type that torch computes in, as the graph's own types say. `Body` collects the lines of
-a region; rules.py has a rule for each operation.
+a region; rules has a rule for each operation.
 """
 
 from __future__ import annotations

@@ -141,6 +141,12 @@ def find_size(size: Any) -> int:
     return size.node.hint if size.node.hint is not None else 2
 
 
+def find_table_shape(tensor: Any) -> tuple[int, ...]:
+    """The sizes in the type of a captured tensor, -1 where they are unknown: 0 and 1 alone are known. Of a scalar (1,)."""
+    sizes = map(find_size, tensor.shape)
+    return tuple([size if size < 2 else -1 for size in sizes]) or (1,)
+
+
 def _make_graph(name: str, function: Callable, leaves: list) -> torch.fx.GraphModule:
     """The graph of a function on scalars; tensors among the leaves are inputs."""
     tensors = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
@@ -330,7 +336,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
                                    "one of " + ", ".join(map(str, ELEMENTS)), "convert it with .to()")
         if tensor.dim() > 6:
             raise UnsupportedError(name, f"a function that captures a tensor of rank {tensor.dim()}", "at most 6")
-        shape = tuple([find_size(size) if find_size(size) < 2 else -1 for size in tensor.shape]) or (1,)
+        shape = find_table_shape(tensor)
         text = "".join("?x" if size < 0 else f"{size}x" for size in shape)
         text = f"tensor<{text}{ELEMENTS[tensor.dtype]}>"
         table = Table(capture(text), text, tensor.dtype, shape, (None,) * len(shape), tuple(range(len(shape))))
@@ -453,7 +459,7 @@ def trace(name: str, function: Any, query: Any = None) -> Traced:
                 value = value.reshape(1)
             elif value.stride(-1) != 1 and value.shape[-1] > 1:
                 value = value.contiguous()
-            shape = tuple([find_size(size) if find_size(size) < 2 else -1 for size in value.shape])
+            shape = find_table_shape(value)
             gradient = requires_gradient(value) and value.dtype.is_floating_point and name == "score"
             if isinstance(query, torch.Tensor) and value.device != query.device:
                 raise UnsupportedError(name, f"a function that captures a tensor on {value.device}", str(query.device),

@@ -6,13 +6,13 @@
 //===----------------------------------------------------------------------===//
 //
 // Finds the allocations of a host function that kernels alone write and read,
-// and makes each a fagpu.workspace. Views and transposes lead from an
-// allocation to its users.
+// and makes each a fagpu.workspace.
 //
 //===----------------------------------------------------------------------===//
 
 #include "DeviceMemory.h"
 #include "HostLoops.h"
+#include "MemoryUsers.h"
 #include "SumParts.h"
 #include "fa/Dialect/FA/IR/FA.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
@@ -23,23 +23,23 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+/// A loop over tiles, the parts of a single tile, and fills, copies and sums of
+/// parts are kernels, or become ones.
+static bool isOfKernel(Operation *user) {
+  if (user->getParentOfType<scf::ForallOp>() ||
+      isa<linalg::FillOp, linalg::CopyOp>(user) ||
+      isa<FADialect>(user->getDialect()))
+    return true;
+  auto sum = dyn_cast<linalg::GenericOp>(user);
+  return sum && isSumOfParts(sum);
+}
+
 Operation *mlir::fa::findHostUser(Value memory) {
-  for (Operation *user : memory.getUsers()) {
-    if (user->getParentOfType<scf::ForallOp>() ||
-        isa<memref::DeallocOp, memref::DimOp, linalg::FillOp, linalg::CopyOp>(
-            user) ||
-        isa<FADialect>(user->getDialect()))
-      continue;
-    if (isa<ViewLikeOpInterface, memref::TransposeOp>(user)) {
-      if (Operation *other = findHostUser(user->getResult(0)))
-        return other;
-      continue;
-    }
-    auto sum = dyn_cast<linalg::GenericOp>(user);
-    if (!sum || !isSumOfParts(sum))
-      return user;
-  }
-  return nullptr;
+  SmallVector<Operation *> users = findMemoryUsers(memory);
+  auto *user = llvm::find_if(users, [](Operation *user) {
+    return !isa<memref::DeallocOp, memref::DimOp>(user) && !isOfKernel(user);
+  });
+  return user == users.end() ? nullptr : *user;
 }
 
 void mlir::fa::allocateOnDevice(func::FuncOp host) {
@@ -54,7 +54,7 @@ void mlir::fa::allocateOnDevice(func::FuncOp host) {
     auto workspace = fagpu::WorkspaceOp::create(builder, allocation.getLoc(),
                                                 allocation.getType(),
                                                 allocation.getDynamicSizes());
-    for (Operation *user : llvm::make_early_inc_range(allocation->getUsers()))
+    for (Operation *user : findMemoryUsers(allocation))
       if (isa<memref::DeallocOp>(user))
         user->erase();
     allocation.replaceAllUsesWith(workspace.getMemory());

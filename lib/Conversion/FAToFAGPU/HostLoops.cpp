@@ -6,18 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostLoops.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "MemoryUsers.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 
 bool fa::isInHostLoop(Value memory) {
-  return llvm::any_of(memory.getUsers(), [](Operation *user) {
-    // To MLIR a transposed view is no view.
-    if (isa<ViewLikeOpInterface, memref::TransposeOp>(user) &&
-        isInHostLoop(user->getResult(0)))
-      return true;
+  return llvm::any_of(findMemoryUsers(memory), [](Operation *user) {
     bool isInLoop = false;
     // A tile becomes a kernel, with the loops in it.
     for (; user; user = user->getParentOp())

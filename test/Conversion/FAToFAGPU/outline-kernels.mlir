@@ -386,6 +386,7 @@ func.func @shared_memory(%o: memref<?xf32>, %x: f32) {
     %y = memref.load %m[%i] : memref<?xf32>
     memref.store %y, %o[%i] : memref<?xf32>
   }
-  memref.dealloc %m : memref<?xf32>
+  %view = memref.cast %m : memref<?xf32> to memref<*xf32>
+  memref.dealloc %view : memref<*xf32>
   return
 }
