@@ -393,9 +393,15 @@ static LogicalResult compileScatterAdd(ScatterAddOp op,
     return failure();
   unsigned input = builder.getRegister(op.getInput());
   unsigned destination = builder.getRegister(op.getDestination());
+  bool hasScores = static_cast<bool>(op.getScores());
+  unsigned scores = hasScores ? builder.getRegister(op.getScores()) : 0;
   SmallVector<unsigned> offsets = builder.getRegisters(op.getOffsets());
   SmallVector<unsigned> extents = builder.getRegisters(op.getExtents());
   int64_t queryDim = op.getRowsAreKeys() ? 1 : 0;
+  auto find = [=](const Array &pairs, int64_t query, int64_t key) {
+    return pairs.data()[query * pairs.strides[queryDim] +
+                        key * pairs.strides[1 - queryDim]];
+  };
   builder.emit([=,
                 region = std::move(*compiled)](Frame &frame) -> LogicalResult {
     const Array &values = frame.array(input);
@@ -416,18 +422,18 @@ static LogicalResult compileScatterAdd(ScatterAddOp op,
       region.setRow(state, position);
       for (int64_t first = 0; first < keys; first += CompiledRegion::capacity) {
         int64_t count = std::min(CompiledRegion::capacity, keys - first);
-        for (int64_t i = 0; i < count; ++i)
+        for (int64_t i = 0; i < count; ++i) {
           region.getKeys(state)[i].integer = firstKey + first + i;
+          if (hasScores)
+            region.getElements(state)[i] =
+                find(frame.array(scores), query, first + i);
+        }
         if (failed(region.run(state, count)))
           return failure();
         for (int64_t i = 0; i < count; ++i) {
           for (auto [dim, index] : llvm::enumerate(element))
             index = region.getResult(state, dim)[i].integer;
-          addElement(target, element,
-                     values
-                         .data()[query * values.strides[queryDim] +
-                                 (first + i) * values.strides[1 - queryDim]]
-                         .real);
+          addElement(target, element, find(values, query, first + i).real);
         }
       }
     }

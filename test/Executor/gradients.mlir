@@ -1,6 +1,7 @@
 // RUN: fa-run %s --entry=rows --target=reference | FileCheck %s --check-prefix=ROWS
 // RUN: fa-run %s --entry=in_memory --target=reference | FileCheck %s --check-prefix=MEMORY
 // RUN: fa-run %s --entry=scatter --target=reference | FileCheck %s --check-prefix=SCATTER
+// RUN: fa-run %s --entry=levels --target=reference | FileCheck %s --check-prefix=LEVELS
 // RUN: fa-run %s --entry=prepare --target=reference | FileCheck %s --check-prefix=PREPARE
 // RUN: fa-run %s --entry=finalize --target=reference | FileCheck %s --check-prefix=FINALIZE
 // RUN: not fa-run %s --entry=long_finalize --target=reference 2>&1 | FileCheck %s --check-prefix=LONG
@@ -65,6 +66,23 @@ func.func @scatter(%to: memref<4xf32>) {
   return
 }
 // SCATTER: argument 0: 4xf32 = [0, 0, 100, 210]
+
+// At the integer of each pair's score; one lies outside.
+func.func @levels(%to: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%to : memref<4xf32>)
+  %x = arith.constant dense<[[1.0, 2.0], [10.0, 20.0], [100.0, 200.0]]> : tensor<3x2xf32>
+  %s = arith.constant dense<[[3.5, 0.0], [1.0, 3.0], [0.5, 4.0]]> : tensor<3x2xf32>
+  fa.scatter_add %x : tensor<3x2xf32> to %to : memref<4xf32> scores(%s : tensor<3x2xf32>) offsets(%c0, %c0, %c0, %c0)
+      extents(%c0, %c0) rows(keys) pairs(%score, %b, %h, %i, %j) {
+    %level = arith.fptosi %score : f32 to i32
+    %at = arith.index_cast %level : i32 to index
+    fa.yield %at : index
+  }
+  return
+}
+// LEVELS: argument 0: 4xf32 = [102, 10, 0, 21]
 
 func.func @prepare(%delta: memref<1x1x3xf32>, %reference: memref<1x1x3xf32>, %sums: memref<2x2xf32>) {
   %c2 = arith.constant 2 : index

@@ -382,14 +382,19 @@ class Functions(Edges):
             self.close(found, right, 5e-6)
 
     def test_tables_read_at_the_score(self):
-        """Their elements have no gradient: it is refused. Without one they are read."""
-        table = torch.randn(5, requires_grad=True)
-        for score in (lambda s, b, h, i, j: s * table[s.long().clamp(0, 4)], lambda s, b, h, i, j: s + table[(s * 3).long().clamp(0, 4)]):
-            inputs = [tensor.requires_grad_() for tensor in make_inputs()]
-            with self.assertRaisesRegex(RuntimeError, "at an index that depends on the score"):
-                fa_mlir.attention(*inputs, score=score).sum().backward()
-            with torch.no_grad():
-                self.assertTrue(fa_mlir.attention(*inputs, score=score).isfinite().all())
+        """Each pair adds to the element that its score says. No score of this seed is near one of another element."""
+        torch.manual_seed(1)
+        inputs, values = make_inputs(), torch.randn(5)
+        weights = torch.randn_like(inputs[0])
+        for factor, apply in (1, lambda s, t: s * t), (3, lambda s, t: s + t):
+            table, other = values.clone().requires_grad_(), values.double().requires_grad_()
+            found, = torch.autograd.grad(fa_mlir.attention(*inputs, score=lambda s, b, h, i, j: apply(
+                s, table[(s * factor).long().clamp(0, 4)])), table, weights)
+            query, key, _value = (tensor.double().transpose(1, 2) for tensor in inputs)
+            scores = query @ key.mT / math.sqrt(query.shape[-1])
+            change = apply(scores, other[(scores * factor).long().clamp(0, 4)]) - scores
+            right, = torch.autograd.grad(expect(*inputs, bias=change), other, weights.double())
+            self.close(found, right, 5e-6)
 
     def test_deterministic_sums(self):
         """Also where captures alone have a gradient."""

@@ -4,25 +4,6 @@
 !q = tensor<1x8x2x16xf32>
 !row = tensor<1x2x8xf32>
 
-func.func @index_of_a_score(%q: !q, %r: !row, %table: tensor<8xf32>) {
-  %0, %1 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q)
-      outs(query = %q : !q, capture[0] = %table : tensor<8xf32>)
-      score(%s, %b, %h, %i, %j) captures(%t = %table : tensor<8xf32>) {
-        %n = arith.fptosi %s : f32 to i32
-        %k = arith.index_cast %n : i32 to index
-        // expected-error @below {{'fa.scatter_gradient' op adds at an index that depends on the score, expected one of positions and captures}}
-        %x = tensor.extract %t[%k] : tensor<8xf32>
-        %y = arith.mulf %s, %x : f32
-        fa.yield %y : f32
-      }
-  return
-}
-
-// -----
-
-!q = tensor<1x8x2x16xf32>
-!row = tensor<1x2x8xf32>
-
 func.func @bits(%q: !q, %r: !row) {
   %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
       score(%s, %b, %h, %i, %j) {

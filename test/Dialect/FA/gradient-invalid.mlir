@@ -240,6 +240,25 @@ func.func @scatter_indices(%q: !q, %r: !row, %t: tensor<2xf32>) {
 !q = tensor<1x8x2x16xf32>
 !row = tensor<1x2x8xf32>
 
+func.func @scatter_at_gradient(%q: !q, %r: !row, %t: tensor<2xf32>) {
+  %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
+      score(%s, %b, %h, %i, %j) captures(%c = %t : tensor<2xf32>) {
+        fa.yield %s : f32
+      } score_gradient(%dx, %s, %b, %h, %i, %j, %c) {
+        %n = arith.fptosi %dx : f32 to i32
+        %at = arith.index_cast %n : i32 to index
+        // expected-error @below {{adds at an index that depends on the gradient, expected one of scores, positions and captures}}
+        fa.scatter_gradient %dx to %c[%at] : f32, tensor<2xf32>
+        fa.yield %dx : f32
+      }
+  return
+}
+
+// -----
+
+!q = tensor<1x8x2x16xf32>
+!row = tensor<1x2x8xf32>
+
 func.func @scatter_to_score(%q: !q, %r: !row, %t: f32) {
   %0 = fa.attention_gradient ins(%q, %q, %q : !q, !q, !q) of(%q, %r : !q, !row) gradients(%q : !q) outs(query = %q : !q)
       score(%s, %b, %h, %i, %j) captures(%c = %t : f32) {
@@ -364,6 +383,15 @@ func.func @finalize(%a: tensor<8x16xf32>, %o: memref<1x8x1x32xf32>, %n: index) {
 func.func @scatter_place(%x: tensor<8x8xf32>, %t: memref<8xf32>) {
   // expected-error @below {{has no offsets, which say where its pairs stand}}
   fa.scatter_add %x : tensor<8x8xf32> to %t : memref<8xf32> pairs(%b, %h, %i, %j) { fa.yield %h : index }
+  return
+}
+
+// -----
+
+func.func @scatter_scores(%x: tensor<8x8xf32>, %s: tensor<8x4xf32>, %t: memref<8xf32>, %c: index) {
+  // expected-error @below {{scores are of type 'tensor<8x4xf32>', expected the shape of 'tensor<8x8xf32>'}}
+  fa.scatter_add %x : tensor<8x8xf32> to %t : memref<8xf32> scores(%s : tensor<8x4xf32>) offsets(%c, %c, %c, %c) extents(%c, %c)
+      pairs(%x0, %b, %h, %i, %j) { fa.yield %h : index }
   return
 }
 

@@ -142,3 +142,16 @@ func.func @scatter(%x: tensor<64x?xf32>, %slopes: memref<8xf32>, %b: index, %h: 
   }
   return
 }
+
+// CHECK-LABEL: @scatter_at_scores
+// CHECK: fa.scatter_add %{{.*}} : tensor<64x?xf32> to %{{.*}} : memref<8xf32> scores(%{{.*}} : tensor<64x?xf32>) offsets({{.*}}) extents({{.*}}) pairs(%[[S:.*]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) {
+// CHECK: arith.fptosi %[[S]] : f32 to i32
+func.func @scatter_at_scores(%x: tensor<64x?xf32>, %levels: memref<8xf32>, %b: index, %h: index, %i: index, %j: index) {
+  fa.scatter_add %x : tensor<64x?xf32> to %levels : memref<8xf32> scores(%x : tensor<64x?xf32>)
+      offsets(%b, %h, %i, %j) extents(%i, %j) pairs(%score, %batch, %head, %query, %key) {
+    %level = arith.fptosi %score : f32 to i32
+    %at = arith.index_cast %level : i32 to index
+    fa.yield %at : index
+  }
+  return
+}

@@ -23,6 +23,26 @@ func.func @relative(%x: memref<64x?xf32>, %table: memref<127xf32>, %b: index, %h
   return
 }
 
+// An index of the score is one for each pair, also where positions are not read.
+// CHECK-LABEL: @levels
+// CHECK-SAME: (%[[X:.*]]: memref<64x8xf32>, %[[S:.*]]: memref<64x8xf32>, %[[LEVELS:.*]]: memref<16xf32>
+// CHECK: scf.for %[[R:.*]] = %{{.*}} to %c64
+// CHECK:   scf.for %[[C:.*]] = %{{.*}} to %c8
+// CHECK:     %[[VALUE:.*]] = memref.load %[[X]][%[[R]], %[[C]]]
+// CHECK:     %[[SCORE:.*]] = memref.load %[[S]][%[[R]], %[[C]]]
+// CHECK:     %[[LEVEL:.*]] = arith.fptosi %[[SCORE]]
+// CHECK:     %[[AT:.*]] = arith.index_cast %[[LEVEL]]
+// CHECK:     memref.load %[[LEVELS]][%[[AT]]]
+func.func @levels(%x: memref<64x8xf32>, %s: memref<64x8xf32>, %levels: memref<16xf32>, %b: index) {
+  fa.scatter_add %x : memref<64x8xf32> to %levels : memref<16xf32> scores(%s : memref<64x8xf32>)
+      offsets(%b, %b, %b, %b) extents(%b, %b) pairs(%score, %batch, %head, %query, %key) {
+    %level = arith.fptosi %score : f32 to i32
+    %at = arith.index_cast %level : i32 to index
+    fa.yield %at : index
+  }
+  return
+}
+
 // The sums of rows are added to a part of the memory, in bounds.
 // CHECK-LABEL: @rows
 // CHECK-SAME: (%[[X:.*]]: memref<64x?xf32>, %[[NUMBERS:.*]]: memref<256xf32>, %{{.*}}: index, %[[I:.*]]: index)

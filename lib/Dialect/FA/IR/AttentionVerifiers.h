@@ -59,12 +59,12 @@ LogicalResult verifyStateHolds(Operation *op, StringRef name, int64_t rows,
                                Value accumulator);
 /// Four offsets or none, two extents or none.
 LogicalResult verifyPlace(PairRegionsOpInterface op);
-/// A region whose elements and yielded values have these types.
 /// The score region yields the score, and may yield a factor of the weight.
 LogicalResult verifyScore(AttentionLikeOpInterface op);
 
 /// Whether a value depends on an argument of its block.
 bool dependsOn(Value value, BlockArgument argument);
+/// A region whose elements and yielded values have these types.
 LogicalResult verifyPairRegion(Operation *op, StringRef name,
                                const PairRegion &region,
                                ArrayRef<Type> elements, ArrayRef<Type> results);

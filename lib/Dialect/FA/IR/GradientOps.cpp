@@ -372,14 +372,12 @@ LogicalResult ScatterGradientOp::verify() {
     return emitOpError() << "has " << getIndices().size()
                          << " indices, expected " << rank << " for "
                          << getCapture().getType();
-  // Sums into memory know no scores.
+  // Sums into memory know no gradients but what they add.
   for (Value index : getIndices())
-    for (BlockArgument given :
-         argument.getOwner()->getArguments().take_front(isOfSink ? 1 : 2))
-      if (dependsOn(index, given))
-        return emitOpError("adds at an index that depends on ")
-               << (given.getArgNumber() ? "the score" : "the gradient")
-               << ", expected one of positions and captures";
+    if (dependsOn(index, argument.getOwner()->getArgument(0)))
+      return emitOpError("adds at an index that depends on the gradient, "
+                         "expected one of ")
+             << (isOfSink ? "" : "scores, ") << "positions and captures";
   return success();
 }
 

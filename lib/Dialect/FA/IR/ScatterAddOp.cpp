@@ -5,9 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-//   fa.scatter_add %x : type to %memory : type
+//   fa.scatter_add %x : type to %memory : type [scores(%s : type)]
 //       offsets(%b, %h, %i, %j) extents(%queries, %keys) [rows(keys)]
-//       pairs(%batch, %head, %query, %key) [captures(...)] region [attr-dict]
+//       pairs([%score,] %batch, %head, %query, %key) [captures(...)] region
+//       [attr-dict]
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +19,21 @@ using namespace mlir;
 using namespace mlir::fa;
 
 ParseResult ScatterAddOp::parse(OpAsmParser &parser, OperationState &result) {
-  TypedOperands input, destination, offsets, extents, captures;
+  TypedOperands input, destination, scores, offsets, extents, captures;
   auto parseOne = [&](TypedOperands &group) -> ParseResult {
     group.loc = parser.getCurrentLocation();
     return failure(parser.parseOperand(group.operands.emplace_back()) ||
                    parser.parseColonType(group.types.emplace_back()));
   };
-  if (parseOne(input) || parser.parseKeyword("to") || parseOne(destination) ||
-      parseIndices(parser, "offsets", 4, offsets) ||
+  if (parseOne(input) || parser.parseKeyword("to") || parseOne(destination))
+    return failure();
+  SmallVector<Type> elements;
+  if (succeeded(parser.parseOptionalKeyword("scores"))) {
+    if (parser.parseLParen() || parseOne(scores) || parser.parseRParen())
+      return failure();
+    elements.push_back(getElementTypeOrSelf(scores.types.front()));
+  }
+  if (parseIndices(parser, "offsets", 4, offsets) ||
       parseIndices(parser, "extents", 2, extents))
     return failure();
   if (parseRowsAreKeys(parser,
@@ -33,12 +41,12 @@ ParseResult ScatterAddOp::parse(OpAsmParser &parser, OperationState &result) {
                          result.getOrAddProperties<Properties>().setRowsAreKeys(
                              attribute);
                        }) ||
-      parsePairs(parser, /*types=*/{}, captures, *result.addRegion()) ||
+      parsePairs(parser, elements, captures, *result.addRegion()) ||
       parser.parseOptionalAttrDict(result.attributes))
     return failure();
   auto &segments = result.getOrAddProperties<Properties>().operandSegmentSizes;
-  const TypedOperands *groups[] = {&input, &destination, &offsets, &extents,
-                                   &captures};
+  const TypedOperands *groups[] = {&input,   &destination, &scores,
+                                   &offsets, &extents,     &captures};
   for (auto [number, group] : llvm::enumerate(groups)) {
     segments[number] = group->operands.size();
     if (parser.resolveOperands(group->operands, group->types, group->loc,
@@ -51,6 +59,9 @@ ParseResult ScatterAddOp::parse(OpAsmParser &parser, OperationState &result) {
 void ScatterAddOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getInput() << " : " << getInput().getType() << " to "
           << getDestination() << " : " << getDestination().getType();
+  if (getScores())
+    printer << " scores(" << getScores() << " : " << getScores().getType()
+            << ')';
   printPlain(printer, "offsets", getOffsets());
   printPlain(printer, "extents", getExtents());
   if (getRowsAreKeys())
@@ -62,10 +73,12 @@ void ScatterAddOp::print(OpAsmPrinter &printer) {
 
 void ScatterAddOp::getAsmBlockArgumentNames(Region &region,
                                             OpAsmSetValueNameFn setName) {
-  static constexpr StringLiteral names[] = {"batch", "head", "query", "key"};
+  static constexpr StringLiteral all[] = {"score", "batch", "head", "query",
+                                          "key"};
+  ArrayRef<StringLiteral> names = ArrayRef(all).drop_front(getScores() ? 0 : 1);
   for (auto [position, argument] : llvm::enumerate(region.getArguments()))
-    setName(argument, position < std::size(names) ? StringRef(names[position])
-                                                  : "capture");
+    setName(argument,
+            position < names.size() ? StringRef(names[position]) : "capture");
 }
 
 LogicalResult ScatterAddOp::verify() {
@@ -75,6 +88,10 @@ LogicalResult ScatterAddOp::verify() {
   if (failed(verifyElementType(*this, "destination", getDestination().getType(),
                                element)))
     return failure();
+  if (getScores() && cast<ShapedType>(getScores().getType()).getShape() !=
+                         cast<ShapedType>(getInput().getType()).getShape())
+    return emitOpError() << "scores are of type " << getScores().getType()
+                         << ", expected the shape of " << getInput().getType();
   if (getOffsets().empty() || getExtents().empty())
     return emitOpError() << "has no "
                          << (getOffsets().empty() ? "offsets" : "extents")
@@ -84,8 +101,11 @@ LogicalResult ScatterAddOp::verify() {
 
 LogicalResult ScatterAddOp::verifyRegions() {
   int64_t rank = cast<ShapedType>(getDestination().getType()).getRank();
+  SmallVector<Type> elements;
+  if (getScores())
+    elements.push_back(getElementTypeOrSelf(getScores().getType()));
   return verifyPairRegion(
-      *this, "pair", getPairRegions().front(), {},
+      *this, "pair", getPairRegions().front(), elements,
       SmallVector<Type>(rank, IndexType::get(getContext())));
 }
 

@@ -258,11 +258,10 @@ private:
   }
 };
 
-// What an operation reads of one operand, `get`; it returns nothing.
-template <typename OpTy, OpOperand &(OpTy::*get)()>
+// An operation that reads its tensors and returns nothing.
+template <typename OpTy>
 struct ReaderModel
-    : public BufferizableOpInterface::ExternalModel<ReaderModel<OpTy, get>,
-                                                    OpTy> {
+    : public BufferizableOpInterface::ExternalModel<ReaderModel<OpTy>, OpTy> {
   bool bufferizesToMemoryRead(Operation *op, OpOperand &operand,
                               const AnalysisState &state) const {
     return true;
@@ -281,22 +280,18 @@ struct ReaderModel
   LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
                           const BufferizationOptions &options,
                           BufferizationState &state) const {
-    OpOperand &operand = (cast<OpTy>(op).*get)();
-    FailureOr<Value> buffer =
-        getBuffer(rewriter, operand.get(), options, state);
-    if (failed(buffer))
-      return failure();
-    rewriter.modifyOpInPlace(op, [&] { operand.set(*buffer); });
+    for (OpOperand &operand : op->getOpOperands()) {
+      if (!isa<TensorType>(operand.get().getType()))
+        continue;
+      FailureOr<Value> buffer =
+          getBuffer(rewriter, operand.get(), options, state);
+      if (failed(buffer))
+        return failure();
+      rewriter.modifyOpInPlace(op, [&] { operand.set(*buffer); });
+    }
     return success();
   }
 };
-
-// The gradients of captures are memory of the operation around, what is
-// scattered is added to memory.
-using ScatterGradientModel =
-    ReaderModel<ScatterGradientOp, &ScatterGradientOp::getCaptureMutable>;
-using ScatterAddModel =
-    ReaderModel<ScatterAddOp, &ScatterAddOp::getInputMutable>;
 
 struct YieldModel
     : public BufferizableOpInterface::ExternalModel<YieldModel, YieldOp> {
@@ -350,8 +345,9 @@ void mlir::fa::registerBufferizableOpInterfaceExternalModels(
         DestinationStyleModel<GradientQueriesOp>>(*context);
     FinalizeGradientOp::attachInterface<
         DestinationStyleModel<FinalizeGradientOp>>(*context);
-    ScatterAddOp::attachInterface<ScatterAddModel>(*context);
-    ScatterGradientOp::attachInterface<ScatterGradientModel>(*context);
+    ScatterAddOp::attachInterface<ReaderModel<ScatterAddOp>>(*context);
+    ScatterGradientOp::attachInterface<ReaderModel<ScatterGradientOp>>(
+        *context);
     OnlineAttentionOp::attachInterface<
         DestinationStyleModel<OnlineAttentionOp>>(*context);
     FinalizeOp::attachInterface<DestinationStyleModel<FinalizeOp>>(*context);

@@ -29,6 +29,11 @@ CaptureSums::Use CaptureSums::findUse(int64_t capture) {
   Block &body = op.getScoreGradient().front();
   llvm::DenseSet<Value> ofQuery = findDependent(body.getArgument(4));
   llvm::DenseSet<Value> ofKey = findDependent(body.getArgument(5));
+  // Each pair has a score.
+  for (Value value : findDependent(body.getArgument(1))) {
+    ofQuery.insert(value);
+    ofKey.insert(value);
+  }
   Use use;
   bool ofAnyQuery = false, ofAnyKey = false;
   std::array<llvm::SmallBitVector, 3> positions;

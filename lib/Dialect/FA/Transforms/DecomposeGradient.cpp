@@ -37,8 +37,10 @@ struct WeightGradient {
   Value products, weights, scores;
   /// Weights times their factors, which values are multiplied by.
   Value factored;
-  /// What scatters into gradients of captures add for each pair.
+  /// What scatters into gradients of captures add for each pair, and the scores
+  /// that their indices may depend on.
   SmallVector<Value> scattered;
+  Value scaled;
 };
 
 /// The matrices of a step: of its rows, and of its columns.
@@ -75,6 +77,7 @@ static void applyScoreGradient(OpTy step, PairTensors &pairs, Value gradient,
                               types, step.getScoreCaptures());
   yieldScattered(apply);
   result.scores = pairs.applyMask(apply.getResult(0), 0.0f);
+  result.scaled = scaled;
   for (Value value : apply.getResults().drop_front())
     result.scattered.push_back(pairs.applyMask(value, 0.0f));
 }
@@ -129,7 +132,8 @@ static OpFoldResult getRows(OpBuilder &builder, GradientQueriesOp step) {
 //===----------------------------------------------------------------------===//
 
 /// The region of a scatter's indices, of the region of the score's gradient.
-static void takeIndices(ScatterGradientOp scatter, Region &region) {
+/// Returns whether they depend on the score.
+static bool takeIndices(ScatterGradientOp scatter, Region &region) {
   IRMapping mapping;
   scatter->getParentRegion()->cloneInto(&region, mapping);
   Block &body = region.front();
@@ -143,8 +147,12 @@ static void takeIndices(ScatterGradientOp scatter, Region &region) {
   for (Operation *op : llvm::reverse(nested))
     if (op->use_empty())
       op->erase();
-  // No index depends on a score.
-  body.eraseArguments(0, 2);
+  // No index depends on a gradient.
+  body.eraseArgument(0);
+  if (!body.getArgument(0).use_empty())
+    return true;
+  body.eraseArgument(0);
+  return false;
 }
 
 /// 0 for queries of padding, and for those that see no key, whatever their
@@ -185,10 +193,11 @@ static void addScattered(OpTy step, PairTensors &pairs, BlockTensors &block,
     auto add = ScatterAddOp::create(
         block.builder, block.loc,
         dropPadding(step, pairs, block, clearEmptyRows(block, value, lses)),
-        destination, pairs.getOffsets(), pairs.getExtents(),
+        destination, /*scores=*/Value(), pairs.getOffsets(), pairs.getExtents(),
         step.getScoreCaptures(),
         pairs.areRowsKeys() ? block.builder.getUnitAttr() : UnitAttr());
-    takeIndices(scatter, add.getBody());
+    if (takeIndices(scatter, add.getBody()))
+      add.getScoresMutable().assign(gradient.scaled);
   }
 }
 

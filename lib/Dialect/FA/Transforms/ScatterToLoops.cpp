@@ -58,11 +58,17 @@ static void addInBounds(OpBuilder &builder, Location loc, Value value,
 }
 
 /// Whether what the region yields depends on one of its arguments.
-static bool dependsOn(Region &region, unsigned argument) {
+static bool dependsOn(BlockArgument argument) {
   SetVector<Operation *> slice;
-  getForwardSlice(region.getArgument(argument), &slice);
-  Operation *yield = region.front().getTerminator();
-  return slice.contains(yield);
+  getForwardSlice(argument, &slice);
+  return slice.contains(argument.getOwner()->getTerminator());
+}
+
+/// The query or the key of the region: what columns, or rows, differ in.
+static BlockArgument getPosition(ScatterAddOp scatter, bool ofRows) {
+  bool isQuery = ofRows != scatter.getRowsAreKeys();
+  return scatter.getBody().getArgument((scatter.getScores() ? 1 : 0) +
+                                       (isQuery ? 2 : 3));
 }
 
 namespace {
@@ -71,10 +77,11 @@ class ScatterLoops {
 public:
   ScatterLoops(RewriterBase &rewriter, ScatterAddOp scatter)
       : rewriter(rewriter), scatter(scatter), loc(scatter.getLoc()) {
-    unsigned query = 2, key = 3;
-    bool rowsAreKeys = scatter.getRowsAreKeys();
-    rowsShare = !dependsOn(scatter.getBody(), rowsAreKeys ? key : query);
-    columnsShare = !dependsOn(scatter.getBody(), rowsAreKeys ? query : key);
+    bool isOfPairs =
+        scatter.getScores() && dependsOn(scatter.getBody().getArgument(0));
+    rowsShare = !isOfPairs && !dependsOn(getPosition(scatter, /*ofRows=*/true));
+    columnsShare =
+        !isOfPairs && !dependsOn(getPosition(scatter, /*ofRows=*/false));
   }
 
   void build();
@@ -127,8 +134,15 @@ void ScatterLoops::add(Value value, Value row, Value column) {
   place.key = getIndex(offsets[3], rowsAreKeys ? row : column);
   place.queries = scatter.getExtents()[0];
   place.keys = scatter.getExtents()[1];
-  SmallVector<Value> indices = inlinePairRegion(
-      rewriter, scatter.getBody(), /*elements=*/ValueRange(), place, captures);
+  SmallVector<Value> elements;
+  if (scatter.getScores()) {
+    // Where pairs share an element no index depends on their scores.
+    SmallVector<Value> at = {row ? row : zero, column ? column : zero};
+    elements.push_back(
+        memref::LoadOp::create(rewriter, loc, scatter.getScores(), at));
+  }
+  SmallVector<Value> indices =
+      inlinePairRegion(rewriter, scatter.getBody(), elements, place, captures);
   addInBounds(rewriter, loc, value, scatter.getDestination(), indices);
 }
 
@@ -199,11 +213,11 @@ private:
 /// Rows and columns each index at most one dimension, as they are. Sums of
 /// columns alone would cross the lanes of vectors.
 bool ScatterBlock::match() {
+  if (scatter.getScores())
+    return false;
   Block &body = scatter.getBody().front();
-  BlockArgument query = body.getArgument(2), key = body.getArgument(3);
-  bool rowsAreKeys = scatter.getRowsAreKeys();
-  BlockArgument row = rowsAreKeys ? key : query;
-  BlockArgument column = rowsAreKeys ? query : key;
+  BlockArgument row = getPosition(scatter, /*ofRows=*/true);
+  BlockArgument column = getPosition(scatter, /*ofRows=*/false);
   SetVector<Operation *> dependent;
   getForwardSlice(row, &dependent);
   getForwardSlice(column, &dependent);
@@ -389,8 +403,7 @@ struct ScatterToLoopsPass
     getOperation()->walk([&](ScatterAddOp op) { all.push_back(op); });
     IRRewriter rewriter(&getContext());
     for (ScatterAddOp scatter : all) {
-      for (Value value : llvm::concat<Value>(ValueRange(scatter.getInput()),
-                                             scatter.getCaptures()))
+      for (Value value : scatter->getOperands())
         if (isa<RankedTensorType>(value.getType())) {
           scatter.emitOpError() << "reads a value of type " << value.getType()
                                 << ", expected memory: bufferize it first";

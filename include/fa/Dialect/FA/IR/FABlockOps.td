@@ -71,7 +71,8 @@ def FA_ScatterAddOp : FA_Op<"scatter_add", [
   let description = [{
     For each (query, key) pair of a block, adds the pair's number to the element
     of `destination` at the indices that the region yields for the pair. An index
-    out of bounds adds nothing. Pairs may share elements.
+    out of bounds adds nothing. Pairs may share elements. With `scores`, a matrix
+    of the same shape, the region sees the pair's score in front of its place.
 
     Place, captures and order of rows are those of `fa.apply`.
 
@@ -83,10 +84,18 @@ def FA_ScatterAddOp : FA_Op<"scatter_add", [
         pairs(%batch, %head, %query, %key) {
       fa.yield %head : index
     }
+    fa.scatter_add %dx : tensor<64x?xf32> to %levels : memref<16xf32>
+        scores(%s : tensor<64x?xf32>)
+        offsets(%b, %h, %i, %j) extents(%queries, %keys)
+        pairs(%score, %batch, %head, %query, %key) {
+      %level = arith.fptosi %score : f32 to i32
+      %at = arith.index_cast %level : i32 to index
+      fa.yield %at : index
+    }
     ```
   }];
   let arguments = (ins
-    FA_Shaped:$input, AnyStridedMemRef:$destination,
+    FA_Shaped:$input, AnyStridedMemRef:$destination, Optional<FA_Shaped>:$scores,
     Variadic<Index>:$offsets, Variadic<Index>:$extents,
     Variadic<FA_Capture>:$captures, UnitAttr:$rows_are_keys);
   let regions = (region SizedRegion<1>:$body);
@@ -95,7 +104,7 @@ def FA_ScatterAddOp : FA_Op<"scatter_add", [
   let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     ::llvm::SmallVector<::mlir::fa::PairRegion> getPairRegions() {
-      return {{&getBody(), 0, getCaptures()}};
+      return {{&getBody(), getScores() ? 1u : 0u, getCaptures()}};
     }
   }];
 }
