@@ -11,6 +11,7 @@
 #include "fa/Dialect/FA/IR/FASequence.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
+#include "fa/Pipelines/Level2Pipeline.h"
 #include "fa/Pipelines/SchedulePipeline.h"
 #include "fa/Target/GPUTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -55,6 +56,8 @@ static LogicalResult isolate(ModuleOp module, func::FuncOp function) {
   manager.addPass(createFATruncateIndices());
   // A transpose of an operand is an order of its dimensions, not a copy.
   manager.addPass(createCanonicalizerPass());
+  // Those beside attention have no form on memory.
+  buildExpandAppliesPipeline(manager, /*drawsInBlocks=*/true);
   manager.addPass(createFAResultsToOutParameters());
   return manager.run(module);
 }

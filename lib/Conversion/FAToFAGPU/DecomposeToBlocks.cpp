@@ -219,6 +219,30 @@ static LogicalResult verifyIsOneState(ArrayRef<FinalizeOp> results) {
   return success();
 }
 
+/// What a kernel of its own computes for each element of a tile.
+static LogicalResult decomposeApply(ApplyOp op) {
+  OpBuilder builder(op);
+  PairBlock place;
+  place.batch = op.getOffsets()[0];
+  place.head = op.getOffsets()[1];
+  place.query = op.getOffsets()[2];
+  place.key = op.getOffsets()[3];
+  place.queries = op.getExtents()[0];
+  place.keys = op.getExtents()[1];
+  place.rows = op.getBlockType().getDimSize(0);
+  place.columns = op.getBlockType().getDimSize(1);
+  place.warps =
+      static_cast<unsigned>(op->getParentOfType<fagpu::RoleOp>().getWarps());
+  RegionOnBlocks region(builder, builder, op.getLoc(), place);
+  FailureOr<Value> values =
+      region.apply(op.getBody(), op.getInputs(), op.getCaptures());
+  if (failed(values))
+    return failure();
+  op.getResult(0).replaceAllUsesWith(*values);
+  op.erase();
+  return success();
+}
+
 namespace {
 struct DecomposeToBlocksPass
     : public fa::impl::FADecomposeToBlocksPassBase<DecomposeToBlocksPass> {
@@ -286,6 +310,11 @@ struct DecomposeToBlocksPass
     getOperation().walk([&](SummarizeMaskOp op) { summaries.push_back(op); });
     for (SummarizeMaskOp op : summaries)
       if (failed(decomposeSummary(op)))
+        return signalPassFailure();
+    SmallVector<ApplyOp> applies;
+    getOperation().walk([&](ApplyOp op) { applies.push_back(op); });
+    for (ApplyOp op : applies)
+      if (failed(decomposeApply(op)))
         return signalPassFailure();
   }
 };

@@ -105,6 +105,7 @@ void KernelKind::chooseWarps(scf::ForallOp loop) {
     if (getNumRows(op) % 32 == 0)
       warps = getNumRows(op) / 16;
   });
+  loop.walk([&](ApplyOp op) { warps = op.getBlockType().getDimSize(0) / 16; });
   // Many small blocks hide memory's latency.
   loop.walk([&](PrepareGradientOp op) {
     if (config && config.getQueryBlock() % 16 == 0)
@@ -147,6 +148,7 @@ void KernelKind::chooseSuffix(scf::ForallOp loop) {
   });
   if (isCopy(loop))
     suffix = "_copy";
+  loop.walk([&](ApplyOp) { suffix = "_elements"; });
   loop.walk([&](memref::StoreOp store) {
     if (isBlockTable || !store.getMemRefType().getElementType().isInteger(32))
       return;

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ContiguousDim.h"
 #include "HostLoops.h"
 #include "QueryBlock.h"
 #include "SumParts.h"
@@ -78,18 +79,6 @@ private:
   bool ofDevice = false;
 };
 } // namespace
-
-/// The dimension whose elements lie beside each other.
-static std::optional<int64_t> getContiguousDim(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
-    return std::nullopt;
-  for (int64_t dim = strides.size() - 1; dim >= 0; --dim)
-    if (strides[dim] == 1)
-      return dim;
-  return std::nullopt;
-}
 
 /// The sizes of memory; those of the device's own are the host's numbers.
 static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,

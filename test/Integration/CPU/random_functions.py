@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random functions, compiled and compared with their evaluation in float64.
 
-    python3 random_functions.py --program build/bin/fa-run [--seed SEED] [--functions N] [--only K] [--narrow | --memory]
+    python3 random_functions.py --program build/bin/fa-run [--seed SEED] [--functions N] [--only K] [--narrow | --memory | --elementwise]
 
 On tensors, for the CPU: attention, arithmetic on tensors, operations that write to a destination, slices, choices, branches and loops, whose
 values are used again and returned in any order, several times too: what is checked is where results lie in memory.
@@ -9,6 +9,8 @@ With --narrow also tensors of i1 and of integers that fill no bytes: arguments, 
 shapes, as conditions and as results.
 With --memory on memory, for the CPU and in schedules of both forms: attentions, and copies and stores of the host between
 them, whose effects are to be seen in order.
+With --elementwise on tensors, for the CPU and in schedules of both forms: what is computed for each element beside
+attention. --target runs on one target alone, for example "cuda --chip=sm_90a".
 Functions that the compiler refuses by name count apart; any other error is a failure. A seed is printed; `--only K`
 prints function K of it and runs that alone. The last line is `N passed, N failed`.
 """
@@ -22,6 +24,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from elementwise_sampler import ElementwiseSampler
 
 TENSOR = {False: "tensor<2x9x2x8xf32>", True: "tensor<1x?x2x8xf32>"}
 NARROW = {False: "tensor<2x9x2x8x{}>", True: "tensor<1x?x2x8x{}>"}
@@ -247,16 +251,18 @@ class MemorySampler:
 
 
 def make_sampler(seed, kind):
+    if kind == "elementwise":
+        return ElementwiseSampler(seed)
     return MemorySampler(seed) if kind == "memory" else Sampler(seed, kind == "narrow")
 
 
-def run(program, folder, seed, kind):
+def run(program, folder, seed, kind, target):
     """"" for what passes, the name of a refusal, or what went wrong."""
     sampler = make_sampler(seed, kind)
     file = Path(folder) / f"{seed}.mlir"
     file.write_text(sampler.sample())
-    outcomes = [run_on(program, file, seed, [*target, *sampler.inputs()])
-                for target in getattr(sampler, "TARGETS", [["--target=cpu"]])]
+    targets = [f"--target={target}".split()] if target else getattr(sampler, "TARGETS", [["--target=cpu"]])
+    outcomes = [run_on(program, file, seed, [*target, *sampler.inputs()]) for target in targets]
     return next((outcome for outcome in outcomes if outcome != ("", "")), ("", ""))
 
 
@@ -282,8 +288,10 @@ def main():
     parser.add_argument("--seed", type=int, default=os.environ.get("FA_TEST_SEED") or secrets.randbelow(10**9))
     parser.add_argument("--functions", type=int, default=40)
     parser.add_argument("--only", type=int, metavar="K")
-    for kind, text in (("narrow", "tensors of i1 and of integers that fill no bytes too"), ("memory", "functions on memory")):
+    for kind, text in (("narrow", "tensors of i1 and of integers that fill no bytes too"), ("memory", "functions on memory"),
+                       ("elementwise", "what is computed for each element beside attention")):
         parser.add_argument(f"--{kind}", dest="kind", action="store_const", const=kind, help=text)
+    parser.add_argument("--target")
     arguments = parser.parse_args()
     seeds = [arguments.seed + k for k in range(arguments.functions)]
     if arguments.only is not None:
@@ -291,7 +299,7 @@ def main():
         print(make_sampler(seeds[0], arguments.kind).sample())
     print(f"{len(seeds)} functions, seed {arguments.seed}")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        outcomes = list(pool.map(lambda seed: run(arguments.program, folder, seed, arguments.kind), seeds))
+        outcomes = list(pool.map(lambda seed: run(arguments.program, folder, seed, arguments.kind, arguments.target), seeds))
     refused = [refusal for refusal, _ in outcomes if refusal]
     failures = [failure for _, failure in outcomes if failure]
     for failure in failures:

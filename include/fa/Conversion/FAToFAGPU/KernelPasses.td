@@ -194,6 +194,50 @@ def FAForwardCopiesPass : Pass<"fa-forward-copies", "::mlir::ModuleOp"> {
   ];
 }
 
+def FATileElementwisePass : Pass<"fa-tile-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Make parallel loops over tiles of what a function computes for each element";
+  let description = [{
+    What linalg operations beside attention compute for each element, as a bias,
+    a residual, an activation or the factors of dropout, is computed by the GPU:
+    an operation becomes a parallel loop over tiles, of which a kernel is made as of
+    the others. A tile has up to 64 columns of the dimension whose elements lie
+    beside each other, and 64 rows of the longest of the others, or one row where
+    there is none. The body becomes that of an `fa.apply` on a tile, one for each
+    result, which loads its operands: at the tile's place, at its row or column
+    where they are repeated, or at any index that the body computes.
+
+    Refused: more than four dimensions, results of other elements than f16, bf16
+    and f32, results without a dimension of stride 1, and operands at indices that
+    are sums. Operations in loops of the host, and those that sum up, stay.
+
+    Before:
+    ```mlir
+    linalg.generic {indexing_maps = [(r, c) -> (r, c), (r, c) -> (c), (r, c) -> (r, c)], ...}
+        ins(%x, %bias : memref<200x96xf32>, memref<96xf32>) outs(%y : memref<200x96xf32>) {
+      ^bb0(%a: f32, %b: f32, %_: f32):
+        %sum = arith.addf %a, %b : f32
+        linalg.yield %sum : f32
+    }
+    ```
+    After:
+    ```mlir
+    scf.forall (%r, %c) = (0, 0) to (200, 96) step (64, 64) {
+      %tile = fa.apply offsets(%c0, %c0, %r, %c) extents(%c200, %c96)
+          pairs(%b, %h, %i, %j) captures(%x0 = %x : memref<200x96xf32>, %bias0 = %bias : memref<96xf32>) {
+        %a = memref.load %x0[%i, %j] : memref<200x96xf32>
+        %b = memref.load %bias0[%j] : memref<96xf32>
+        %sum = arith.addf %a, %b : f32
+        fa.yield %sum : f32
+      } -> tensor<64x64xf32>
+      fagpu.store %tile, %y[%r0, %c0] sizes [64, 64] rows(%c200) columns(%c96) align(4) : ...
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::fa::FADialect",
+                           "::mlir::fagpu::FAGPUDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def FATileCopiesPass : Pass<"fa-tile-copies", "::mlir::func::FuncOp"> {
   let summary = "Make parallel loops over tiles of what a function copies and fills";
   let description = [{
