@@ -72,6 +72,32 @@ void WorkspaceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getMemory(), "workspace");
 }
 
+namespace {
+/// The host knows the sizes of memory that it asks for; a launch plan has those
+/// of arguments alone.
+struct FoldDim : OpRewritePattern<memref::DimOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(memref::DimOp op,
+                                PatternRewriter &rewriter) const override {
+    auto workspace = op.getSource().getDefiningOp<WorkspaceOp>();
+    std::optional<int64_t> dim = op.getConstantIndex();
+    if (!workspace || !dim || *dim >= workspace.getType().getRank() ||
+        !workspace.getType().isDynamicDim(*dim))
+      return failure();
+    rewriter.replaceOp(
+        op,
+        workspace.getSizes()[workspace.getType().getDynamicDimIndex(*dim)]);
+    return success();
+  }
+};
+} // namespace
+
+void WorkspaceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                              MLIRContext *context) {
+  patterns.add<FoldDim>(context);
+}
+
 LogicalResult WorkspaceOp::verify() {
   auto type = cast<MemRefType>(getMemory().getType());
   if (Type element = type.getElementType(); !element.isIntOrFloat())

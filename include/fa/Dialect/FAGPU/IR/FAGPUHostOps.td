@@ -84,13 +84,15 @@ def FAGPU_WorkspaceOp : FAGPU_NamedOp<"workspace"> {
   let description = [{
     Memory that one launch writes and a later one of the same host function
     reads. It holds anything at first, and nothing behind the last launch. Calls
-    that may run at the same time get different memory.
+    that may run at the same time get different memory. A size of it folds to the
+    operand.
 
     Example: `%table = fagpu.workspace(%words) : memref<?xi32>`
   }];
   let arguments = (ins Variadic<Index>:$sizes);
   let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$memory);
   let assemblyFormat = "`(` $sizes `)` attr-dict `:` type($memory)";
+  let hasCanonicalizer = 1;
   let hasVerifier = 1;
 }
 
