@@ -26,10 +26,10 @@ def run(*command, **options):
 
 def make_kernels(folder):
     """Kernels of common problems, for the first call of a program."""
-    shutil.rmtree(folder / "kernels", ignore_errors=True)
+    shutil.rmtree(folder / "packaged-kernels", ignore_errors=True)
     paths = {"PYTHONPATH": ROOT / "python", "FA_COMPILER_LIBRARY": folder / "lib/libFA.so"}
     environment = dict(os.environ, **{name: str(path) for name, path in paths.items()})
-    run(sys.executable, ROOT / "scripts/make_kernels.py", "--output", folder / "kernels", env=environment)
+    run(sys.executable, ROOT / "scripts/make_kernels.py", "--output", folder / "packaged-kernels", env=environment)
 
 
 def build(folder, output):

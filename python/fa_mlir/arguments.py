@@ -231,6 +231,8 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
 
 
 def check_same_types(query: Any, key: Any, value: Any, kind: Any) -> None:
+    if query.dtype != key.dtype == value.dtype and kind.type(query) not in ("f16", "bf16", "f32"):
+        raise refuse("query", f"has dtype {query.dtype}, expected float16, bfloat16 or float32; the key has {key.dtype}")
     for name, array in ("key", key), ("value", value):
         if array.dtype != query.dtype:
             raise refuse(name, f"has dtype {array.dtype}, expected that of the query, {query.dtype}")
@@ -251,7 +253,9 @@ def check_packed(query: Any, key: Any, value: Any, layout: str, starts: tuple, k
     ranks += [(name, array, 4 if key_starts is None else 3) for name, array in (("key", key), ("value", value))]
     for name, array, rank in ranks:
         if array.ndim != rank:
-            raise refuse(name, f"has rank {array.ndim}, expected {rank}")
+            starts_name = "query_starts" if name == "query" else "key_starts"
+            hint = f"; of rank 3 it is packed, which {starts_name} says" if (array.ndim, rank) == (3, 4) else ""
+            raise refuse(name, f"has rank {array.ndim}, expected {rank}{hint}")
     if query.shape[-1] != key.shape[-1]:
         raise refuse("key", f"has head dim {key.shape[-1]}, expected that of the query, {query.shape[-1]}")
     if tuple(value.shape[:-1]) != tuple(key.shape[:-1]):

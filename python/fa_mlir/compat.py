@@ -2,7 +2,7 @@
 
 | you call | call | or leave your code as it is |
 |---|---|---|
-| flash_attn.flash_attn_func, varlen, kvcache | fa_mlir.flash_attn.* | install_flash_attn() before the import |
+| flash_attn.flash_attn_func, varlen, kvcache | fa_mlir.flash_attn.* | fa_mlir.compat.install_flash_attn() before the import |
 | flash_attn_interface.* (FlashAttention-3) | fa_mlir.flash_attn_interface.* | the same |
 | flex_attention(q, k, v, score_mod, block_mask) | fa_mlir.flex_attention | torch.compile(model, backend="fa_mlir") |
 | F.scaled_dot_product_attention | fa_mlir.sdpa | with fa_mlir.override_sdpa("warn"): ... |

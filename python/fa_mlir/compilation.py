@@ -17,8 +17,8 @@ Deployment without a compiler, in three ways:
   compile(text, target="cuda", chip="sm_90a").
 - compile(...).save(folder) writes a manifest and images; fa_mlir.load(path), or
   fa-c/Runtime.h from C, runs them with the driver alone (docs/Runtime.md).
-- fa-compile writes an object file and a header for a CPU, which link with no part of
-  MLIR.
+- For a CPU fa-opt --fa-to-cpu, mlir-translate and llc make an object file, which links
+  with no part of MLIR (docs/Embedding.md).
 """
 
 from __future__ import annotations

@@ -229,7 +229,7 @@ def draw(visible: Any) -> str:
 
 def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measure: bool = True,
             **options: Any) -> Explanation:
-    """What attention(query, key, value, **options) does: print it.
+    """What attention(query, key, value, **options) does, as text to print.
 
     chip: explain for a GPU such as "sm_90a" instead of where the tensors are; nothing
     runs then. measure: run the call five times. A call that has no form is explained

@@ -18,7 +18,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from .arguments import TorchArrays, check_tensors, check_window, refuse, refuse_array, show_shape
+from .arguments import TorchArrays, check_flag, check_tensors, check_window, refuse, refuse_array, show_shape
 from .attention import attention
 from .entries import find_refusal
 from .errors import UnsupportedError, renames_arguments
@@ -53,7 +53,7 @@ def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None,
     window: Any = check_window(window_size)
     if window == (-1, -1):
         window = None
-    return attention(q, k, v, causal="bottom_right" if causal else None, window=window, scale=softmax_scale,
+    return attention(q, k, v, causal="bottom_right" if check_flag("causal", causal) else None, window=window, scale=softmax_scale,
                      softcap=softcap or None, alibi=alibi_slopes, dropout_p=dropout_p, return_lse=return_lse, **more)
 
 
@@ -186,7 +186,7 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
 
     def check(q: Any, k_cache: Any, v_cache: Any, lengths: Any) -> None:
         starts = None if block_table is None else (None, None, block_table)
-        decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, None, "bottom_right" if causal else None, window,
+        decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, None, "bottom_right" if check_flag("causal", causal) else None, window,
                              softcap or None, alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_softmax_lse, starts)
         if not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
             refusal = _ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[3], v_cache.shape[3],

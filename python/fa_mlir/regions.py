@@ -214,8 +214,8 @@ class Body:
         return self.add(f"fa.stop_gradient {value.name} : {TYPES[value.dtype]}", value.dtype, value.range)
 
 
-def unsupported(name: str, what: str, line: str) -> UnsupportedError:
+def unsupported(
+        name: str, what: str, line: str, legal: str = "pointwise operations of torch on scalars, torch.where and elements of "
+        "captured tensors", nearest: str = "rewrite it with these, or pass what it computes as a captured tensor") -> UnsupportedError:
     where = f" in {line}" if line else ""
-    return UnsupportedError(name, f"a function with {what}{where}",
-                            "pointwise operations of torch on scalars, torch.where and elements of captured tensors",
-                            "rewrite it with these, or pass what it computes as a captured tensor")
+    return UnsupportedError(name, f"a function with {what}{where}", legal, nearest)

@@ -296,11 +296,8 @@ def _takes_arguments(name: str, function: Callable) -> bool:
     return True
 
 
-def _describe_error(name: str, function: Callable, error: Exception) -> str:
+def _describe_error(error: Exception) -> str:
     """What a trace stopped at, in the words of who wrote the function. What torch says takes pages."""
-    if isinstance(error, TypeError) and not _takes_arguments(name, function):
-        taken = ("the score, " if name == "score" else "") + "batch, head, query and key"
-        return f"other arguments than {taken}, in this order"
     text = str(error).strip()
     if "data-dependent" in text:
         return _READ
@@ -311,10 +308,14 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
     """Traces a function, and writes its clause."""
     try:
         graph = _make_graph(name, function, leaves)
-    except UnsupportedError:
+    except (UnsupportedError, NameError):
         raise
     except Exception as error:
-        raise unsupported(name, _describe_error(name, function, error), _describe_failure(error, function)) from error
+        if isinstance(error, TypeError) and not _takes_arguments(name, function):
+            taken = ("the score, " if name == "score" else "") + "batch, head, query and key"
+            raise unsupported(name, f"the arguments {inspect.signature(function)}", _describe_failure(error, function),
+                              f"{len(_ARGUMENTS[name])}: {taken}, in this order", "take them all, also those it does not read") from error
+        raise unsupported(name, _describe_error(error), _describe_failure(error, function)) from error
     lifted = _lift(name, function, leaves, graph)
     numbers_by_place = {i: place for place, places in lifted.items() for i in places}
     body = Body()
@@ -403,7 +404,8 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
             what = _READ if node.target is aten._local_scalar_dense.default else str(refused)
             raise unsupported(name, what, _describe_line(node, function)) from None
     if isinstance(result, (tuple, list, str)) or result is None:
-        raise unsupported(name, f"a result of {type(result).__name__}", _describe_line(node, function))
+        raise unsupported(name, f"a result of {type(result).__name__}", _describe_line(node, function), "one scalar for each pair",
+                          "return it")
     result = values[result] if isinstance(result, torch.fx.Node) else result
     if isinstance(result, Table):
         raise unsupported(name, "a tensor as a result", _describe_line(node, function))

@@ -37,3 +37,7 @@
 // RUN: %{check} --check-prefix=NUMBER
 
 // RUN: fa-opt %s --pass-pipeline="builtin.module(canonicalize{top-down=true},func.func(fa-tile{combine-rows=32}))"
+
+// A pipeline of modules in one of functions.
+// RUN: not fa-opt %s --pass-pipeline='builtin.module(func.func(fa-to-cpu))' 2>&1 | FileCheck %s --check-prefix=ANCHOR
+// ANCHOR: error: 'fa-to-cpu' stands in a pipeline of 'func.func', expected one of 'builtin.module'

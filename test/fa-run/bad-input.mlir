@@ -66,6 +66,8 @@
 // BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu or cuda
 // RUN: not fa-run %s --entry=static --target=reference --verify --verify-work=-2 2>&1 | FileCheck %s --check-prefix=WORK --implicit-check-not=error:
 // WORK: fa-run: error: --verify-work=-2.000000e+00 is no amount of work: expected 0 or more operations
+// RUN: not fa-run %s --entry=static --target=reference --verify --bound=-1 2>&1 | FileCheck %s --check-prefix=BOUND --implicit-check-not=error:
+// BOUND: fa-run: error: --bound=-1.000000e+00 is no bound: expected 0 or more
 // RUN: echo "func.func @other(%%t: tensor<f32>) -> tensor<f32> { return %%t : tensor<f32> }" > %t/other.mlir
 // RUN: not fa-run %s --entry=static --target=reference --against=%t/other.mlir 2>&1 | FileCheck %s --check-prefix=AGAINST --implicit-check-not=error:
 // AGAINST: other.mlir:1:1: error: 'other' argument 0 has type 'tensor<f32>', but is given 2x3xf32
@@ -87,6 +89,9 @@
 // REDEFINE: %{input} = 2y3
 // RUN: %{run} | FileCheck %s --check-prefix=MALFORMED --implicit-check-not=error:
 // MALFORMED: fa-run: error: argument 0 of 'static': --input=2y3 is malformed: expected sizes and an element type, as in 2x512x8x64xbf16
+// REDEFINE: %{input} = 600
+// RUN: %{run} | FileCheck %s --check-prefix=NUMBER --implicit-check-not=error:
+// NUMBER: error: argument 0 of 'static': --input=600 is malformed: expected sizes and an element type, as in 2x512x8x64xbf16, or a type and a number, as in index=600
 // REDEFINE: %{input} = 2x3
 // RUN: %{run} | FileCheck %s --check-prefix=NOTYPE --implicit-check-not=error:
 // NOTYPE: error: argument 0 of 'static': --input=2x3 is malformed

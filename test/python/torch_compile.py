@@ -126,7 +126,7 @@ class Functions(Case):
         cases = [({"window": 5}, "'window' is 5, expected two"), ({"key_lengths": [1, 2, 3]}, "'key_lengths' is a list, expected a torch"),
                  ({"bias": bias}, "'bias' is a ndarray"), ({"causal": True}, "'causal' is True, expected None"),
                  ({"softcap": -1.0}, "'softcap' is -1.0, expected a finite"), ({"score": branches}, "'score' is .*if q > k"),
-                 ({"mask": lambda b, h: True}, "'mask' is a function with other arguments than batch, head")]
+                 ({"mask": lambda b, h: True}, r"'mask' is a function with the arguments \(b, h\)")]
         for options, message in cases:
             call = lambda: fa_mlir.attention(query, query, query, **options)
             torch._dynamo.reset()

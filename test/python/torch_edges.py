@@ -171,6 +171,12 @@ class Errors(Edges):
                 ({"out": torch.empty(2, 8, 4, 16, device="meta")}, f"'out' is on meta, expected {query.device}")):
             with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, message):
                 fa_mlir.attention(query, key, value, **options)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'query' has dtype torch.int32, expected float16, bfloat16 or float32"):
+            fa_mlir.attention(query.int(), key, value)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key' has rank 3, expected 4; of rank 3 it is packed, which key_starts says"):
+            fa_mlir.attention(query[0], key[0], value[0], query_starts=torch.tensor([0, 8], dtype=torch.int32))
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "'causal' is 'top_left', expected True or False"):
+            fa_mlir.flash_attn.flash_attn_func(query, key, value, causal="top_left")
         wrong = numpy.empty((2, 8, 4, 16), "float32")[:, :4]
         with self.assertRaisesRegex(fa_mlir.ArgumentError, r"'out' has shape \(2, 4, 4, 16\)"):
             fa_mlir.attention(to_numpy(query), to_numpy(key), to_numpy(value), out=wrong)

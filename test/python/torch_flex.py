@@ -357,13 +357,15 @@ class Traces(unittest.TestCase):
             self.assertIn(what, str(raised.exception))
             self.assertIn(os.path.basename(__file__), str(raised.exception))
         row = [1.0] * 24
-        for function, what in ((lambda s, h, q, k: s, "other arguments than the score, batch, head, query and key"),
+        for function, what in ((lambda s, h, q, k: s, r"arguments \(s, h, q, k\) .* expected 5: the score, batch, head, query and key"),
                                (lambda s, b, h, q, k: s * (q >= k and k > 3), "& | ~, torch.where"),
                                (lambda s, b, h, q, k: s * row[k], "index a torch tensor"),
                                (lambda s, b, h, q, k: s * int(q), "int, .item()"),
-                               (lambda s, b, h, q, k: s * missing, "NameError")):
+                               (lambda s, b, h, q, k: None, "a result of NoneType .* expected one scalar for each pair")):
             with self.assertRaisesRegex(fa_mlir.UnsupportedError, what):
                 fa_mlir.flex_attention(*self.inputs, score_mod=function)
+        with self.assertRaisesRegex(NameError, "missing"):
+            fa_mlir.flex_attention(*self.inputs, score_mod=lambda s, b, h, q, k: s * missing)
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "enable_gqa"):
             fa_mlir.flex_attention(self.inputs[0], self.inputs[1][:, :1], self.inputs[2][:, :1])
 

@@ -81,13 +81,17 @@ llvm::Error fa::checkMemory(Type elementType, ArrayRef<int64_t> shape) {
 /// Splits `2x3xf32` into sizes and the name of the element type.
 static llvm::Expected<std::pair<SmallVector<int64_t>, StringRef>>
 parseShape(StringRef text) {
+  std::string whole = text.str();
   SmallVector<int64_t> shape;
   while (!text.empty() && llvm::isDigit(text.front())) {
     int64_t size;
     if (text.consumeInteger(10, size) || !text.consume_front("x"))
       return makeError(
           "is malformed: expected sizes and an element type, as in "
-          "2x512x8x64xbf16");
+          "2x512x8x64xbf16" +
+          (llvm::all_of(whole, llvm::isDigit)
+               ? ", or a type and a number, as in index=" + whole
+               : std::string()));
     shape.push_back(size);
   }
   if (text.empty())

@@ -31,6 +31,11 @@ void registerPipeline(
   auto add = [name = name.str(), build = std::move(build)](
                  OpPassManager &manager, StringRef text,
                  function_ref<LogicalResult(const Twine &)> refuse) {
+    // A pass of modules in a pipeline of functions would end the program.
+    StringRef anchor = manager.getOpAnchorName();
+    if (anchor != "any" && anchor != "builtin.module")
+      return refuse("'" + name + "' stands in a pipeline of '" + anchor +
+                    "', expected one of 'builtin.module'");
     Options options;
     std::string message, printed;
     llvm::raw_string_ostream messages(message), names(printed);

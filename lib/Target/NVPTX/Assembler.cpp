@@ -297,7 +297,8 @@ Expected<std::string> mlir::fa::describeAssembler(StringRef assembler) {
   if (Error error = printed.create("txt"))
     return std::move(error);
   if (Error error = runAssembler(assembler, {"--version"}, printed))
-    return makeError("'" + assembler +
-                     "' does not run: " + llvm::toString(std::move(error)));
+    return makeError("ptxas '" + assembler +
+                     "', which FA_PTXAS may name, does not run: " +
+                     llvm::toString(std::move(error)));
   return printed.read();
 }

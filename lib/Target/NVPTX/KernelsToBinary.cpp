@@ -72,7 +72,9 @@ struct KernelsToBinaryPass
       getOperation().emitError() << "has no kernel in the LLVM dialect, "
                                     "expected an llvm.func with the "
                                     "attribute '"
-                                 << FAGPUDialect::kernelAttrName << "'";
+                                 << FAGPUDialect::kernelAttrName
+                                 << "'; fa-to-ptx makes some of functions with "
+                                    "attention, fagpu-to-ptx of schedules";
       return signalPassFailure();
     }
     if (failed(chooseChip(kernels)) || failed(compile(kernels)))

@@ -2097,3 +2097,11 @@ func.func @stop_gradient_of_another_type(%x: f32) {
   %y = "fa.stop_gradient"(%x) : (f32) -> f16
   return
 }
+
+// -----
+
+func.func @scale_of_no_value(%q: tensor<2x8x4x16xf32>) {
+  // expected-error @below {{scale names no value, expected 1, as in scale(%x), of type 'f32'}}
+  %r = fa.attention ins(%q, %q, %q : tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>, tensor<2x8x4x16xf32>) outs(%q : tensor<2x8x4x16xf32>) scale(0.125)
+  return
+}

@@ -39,8 +39,13 @@ ParseResult mlir::fa::parseOptionalPlain(OpAsmParser &parser, StringRef keyword,
   if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
   group.loc = parser.getCurrentLocation();
-  if (parser.parseLParen() || parser.parseOperandList(group.operands) ||
-      (succeeded(parser.parseOptionalColon()) &&
+  if (parser.parseLParen() || parser.parseOperandList(group.operands))
+    return failure();
+  if (group.operands.empty())
+    return parser.emitError(parser.getCurrentLocation())
+           << keyword << " names no value, expected " << count << ", as in "
+           << keyword << "(%x), of type " << type;
+  if ((succeeded(parser.parseOptionalColon()) &&
        parser.parseTypeList(group.types)) ||
       parser.parseRParen())
     return failure();

@@ -86,8 +86,7 @@ struct FoldDim : OpRewritePattern<memref::DimOp> {
         !workspace.getType().isDynamicDim(*dim))
       return failure();
     rewriter.replaceOp(
-        op,
-        workspace.getSizes()[workspace.getType().getDynamicDimIndex(*dim)]);
+        op, workspace.getSizes()[workspace.getType().getDynamicDimIndex(*dim)]);
     return success();
   }
 };
