@@ -100,6 +100,13 @@ LogicalResult ElementwiseTiler::verify() {
                          "compute it in a kernel";
     contiguous = dim;
   }
+  for (Operation &nested : op.getBody()->without_terminator())
+    if (nested.getNumResults() != 1 || nested.getNumRegions() != 0 ||
+        !(isa<memref::LoadOp>(nested) || isMemoryEffectFree(&nested)))
+      return nested.emitOpError()
+             << "is in the body of '" << op->getName()
+             << "', expected operations of one result and without effects, and "
+                "loads, to compute it in a kernel";
   for (OpOperand *operand : op.getDpsInputOperands())
     for (AffineExpr index : op.getMatchingIndexingMap(operand).getResults())
       if (!isa<AffineDimExpr, AffineConstantExpr>(index))
@@ -342,7 +349,10 @@ struct TileElementwisePass
     SmallVector<linalg::LinalgOp> all;
     getOperation().walk([&](linalg::LinalgOp op) {
       // In loops of the host there are no launches.
-      if (isOfElements(op) && isa<func::FuncOp, scf::IfOp>(op->getParentOp()))
+      Operation *around = op->getParentOp();
+      while (isa<scf::IfOp>(around))
+        around = around->getParentOp();
+      if (isOfElements(op) && isa<func::FuncOp>(around))
         all.push_back(op);
     });
     IRRewriter rewriter(&getContext());

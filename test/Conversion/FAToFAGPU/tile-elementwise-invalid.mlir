@@ -46,3 +46,15 @@ func.func @shifted(%x: memref<72xf32>, %y: memref<8x64xf32>) {
   }
   return
 }
+
+// -----
+
+func.func @effects(%x: memref<8x64xf32>, %y: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>], iterator_types = ["parallel", "parallel"]} outs(%x : memref<8x64xf32>) {
+  ^bb0(%a: f32):
+    // expected-error @below {{'memref.store' op is in the body of 'linalg.generic', expected operations of one result and without effects, and loads, to compute it in a kernel}}
+    memref.store %a, %y[] : memref<f32>
+    linalg.yield %a : f32
+  }
+  return
+}
