@@ -1,6 +1,6 @@
 """Compiles the kernels that a wheel carries: common problems, as machine code alone.
 
-    scripts/make_kernels.py --output build/kernels [--chip sm_90a]
+    scripts/make_kernels.py --output build/packaged-kernels [--chip sm_90a]
 
 A call of fa_mlir.attention finds them by the same key that it would compile for, but
 for the assembler. Needs ptxas, of the toolkit or the wheel nvidia-cuda-nvcc.

@@ -65,6 +65,7 @@ void fa::buildFAToSchedulePipeline(OpPassManager &manager,
   manager.addNestedPass<func::FuncOp>(createFAPlanWorkPass());
   manager.addNestedPass<func::FuncOp>(createFAListBlocksPass());
   manager.addNestedPass<func::FuncOp>(createFATileElementwisePass());
+  manager.addPass(createFAGuardDivisors());
   manager.addNestedPass<func::FuncOp>(createFATileCopiesPass());
   // A loop over one tile is to become a kernel too, not to be inlined.
   manager.addPass(createCSEPass());

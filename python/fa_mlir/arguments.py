@@ -230,9 +230,14 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
                          "contiguous copy")
 
 
+#: Types of elements that attention is computed on.
+_HELD = ("f16", "bf16", "f32")
+
+
 def check_same_types(query: Any, key: Any, value: Any, kind: Any) -> None:
-    if query.dtype != key.dtype == value.dtype and kind.type(query) not in ("f16", "bf16", "f32"):
-        raise refuse("query", f"has dtype {query.dtype}, expected float16, bfloat16 or float32; the key has {key.dtype}")
+    if (not query.dtype == key.dtype == value.dtype and kind.type(query) not in _HELD
+            and (kind.type(key) in _HELD or kind.type(value) in _HELD)):
+        raise refuse("query", f"has dtype {query.dtype}, expected float16, bfloat16 or float32, as key or value")
     for name, array in ("key", key), ("value", value):
         if array.dtype != query.dtype:
             raise refuse(name, f"has dtype {array.dtype}, expected that of the query, {query.dtype}")

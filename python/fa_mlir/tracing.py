@@ -314,7 +314,7 @@ def _write(name: str, function: Callable, leaves: list) -> _Template:
         if isinstance(error, TypeError) and not _takes_arguments(name, function):
             taken = ("the score, " if name == "score" else "") + "batch, head, query and key"
             raise unsupported(name, f"the arguments {inspect.signature(function)}", _describe_failure(error, function),
-                              f"{len(_ARGUMENTS[name])}: {taken}, in this order", "take them all, also those it does not read") from error
+                              f"{len(_ARGUMENTS[name])}: {taken}, in this order", "take these, also those it does not read") from error
         raise unsupported(name, _describe_error(error), _describe_failure(error, function)) from error
     lifted = _lift(name, function, leaves, graph)
     numbers_by_place = {i: place for place, places in lifted.items() for i in places}

@@ -221,6 +221,13 @@ static LogicalResult verifyIsOneState(ArrayRef<FinalizeOp> results) {
 
 /// What a kernel of its own computes for each element of a tile.
 static LogicalResult decomposeApply(ApplyOp op) {
+  auto role = op->getParentOfType<fagpu::RoleOp>();
+  if (!role)
+    return op.emitOpError() << "stands outside of the roles of a kernel";
+  if (op.getNumResults() != 1 || !op.getBlockType().hasStaticShape())
+    return op.emitOpError()
+           << "has " << op.getNumResults() << " results, the first of "
+           << op.getBlockType() << ", expected one of static shape";
   OpBuilder builder(op);
   PairBlock place;
   place.batch = op.getOffsets()[0];
@@ -231,8 +238,8 @@ static LogicalResult decomposeApply(ApplyOp op) {
   place.keys = op.getExtents()[1];
   place.rows = op.getBlockType().getDimSize(0);
   place.columns = op.getBlockType().getDimSize(1);
-  place.warps =
-      static_cast<unsigned>(op->getParentOfType<fagpu::RoleOp>().getWarps());
+  place.rowsAreKeys = op.getRowsAreKeys();
+  place.warps = static_cast<unsigned>(role.getWarps());
   RegionOnBlocks region(builder, builder, op.getLoc(), place);
   FailureOr<Value> values =
       region.apply(op.getBody(), op.getInputs(), op.getCaptures());

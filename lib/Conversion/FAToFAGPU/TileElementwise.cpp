@@ -13,9 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ContiguousDim.h"
+#include "IndexWidths.h"
 #include "QueryBlock.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -37,6 +39,8 @@ using namespace mlir::fa;
 static constexpr int64_t rowsOfTile = 64, rowsOfVector = 16, columnsOfTile = 64;
 /// A place has a batch, a head, a query and a key.
 static constexpr unsigned mostLoops = 4;
+/// Positions are of 32 bits, and comparisons of two of them.
+static constexpr int64_t mostElements = IndexWidths::shortLimit;
 
 namespace {
 class ElementwiseTiler {
@@ -76,12 +80,64 @@ static bool isOfElements(linalg::LinalgOp op) {
          !isa<linalg::CopyOp, linalg::FillOp>(op);
 }
 
+/// Whether threads hold values of a type.
+static bool isHeld(Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  return type.isIndex() || isa<MemRefType>(type) || type.isF16() ||
+         type.isBF16() || type.isF32() || type.isF64() ||
+         (integer && llvm::is_contained({1, 8, 32, 64}, integer.getWidth()));
+}
+
+static LogicalResult verifyInBody(Operation *op) {
+  StringRef name = op->getParentOp()->getName().getStringRef();
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 ||
+      !(isa<memref::LoadOp>(op) || isMemoryEffectFree(op)))
+    return op->emitOpError()
+           << "is in the body of '" << name
+           << "', expected operations of one result and without effects, and "
+              "loads, to compute it in a kernel";
+  // What lies behind the ends of a tile is divided by too.
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
+          arith::CeilDivUIOp>(op) &&
+      !getConstantIntValue(op->getOperand(1)))
+    return op->emitOpError()
+           << "divides by a number known at run time in the body of '" << name
+           << "', expected a constant to compute it in a kernel; the nearest "
+              "is "
+              "'arith.floordivsi'";
+  auto isShort = [](Type type) { return type.isF16() || type.isBF16(); };
+  Type from = op->getNumOperands() ? op->getOperand(0).getType() : Type();
+  Type to = op->getResult(0).getType();
+  if (isa<arith::BitcastOp>(op) && (isShort(from) || isShort(to)))
+    return op->emitOpError()
+           << "casts " << from << " to " << to << " in the body of '" << name
+           << "', expected 32 bits in a kernel";
+  if (isa<arith::TruncFOp>(op) && from.isF64() && isShort(to))
+    return op->emitOpError()
+           << "rounds " << from << " to " << to << " in the body of '" << name
+           << "', expected f32 in a kernel";
+  for (Type type :
+       llvm::concat<const Type>(op->getOperandTypes(), op->getResultTypes()))
+    if (!isHeld(type))
+      return op->emitOpError()
+             << "computes with " << type << " in the body of '" << name
+             << "', expected index, i1, i8, i32, i64, f16, bf16, f32 or f64 in "
+                "a kernel";
+  return success();
+}
+
 LogicalResult ElementwiseTiler::verify() {
   unsigned count = op.getNumLoops();
   if (count == 0 || count > mostLoops)
     return op.emitOpError()
            << "computes elements of " << count << " dimensions, expected 1 to "
-           << mostLoops << " to compute them in a kernel";
+           << mostLoops << " to compute them in a kernel; the nearest is "
+           << (count ? "to collapse two" : "a tensor of one element");
+  for (int64_t size : getType(0).getShape())
+    if (size > mostElements)
+      return op.emitOpError()
+             << "computes " << getType(0) << ", expected at "
+             << "most " << mostElements << " elements of a dimension";
   std::optional<int64_t> contiguous;
   for (unsigned result = 0; result < op.getNumDpsInits(); ++result) {
     MemRefType type = getType(result);
@@ -97,21 +153,25 @@ LogicalResult ElementwiseTiler::verify() {
     std::optional<int64_t> dim = getContiguousDim(type);
     if (!dim || (contiguous && *contiguous != *dim))
       return refuse() << "a dimension of stride 1, of all results the same, to "
-                         "compute it in a kernel";
+                         "compute it in a kernel; the nearest has the last one";
     contiguous = dim;
   }
   for (Operation &nested : op.getBody()->without_terminator())
-    if (nested.getNumResults() != 1 || nested.getNumRegions() != 0 ||
-        !(isa<memref::LoadOp>(nested) || isMemoryEffectFree(&nested)))
-      return nested.emitOpError()
-             << "is in the body of '" << op->getName()
-             << "', expected operations of one result and without effects, and "
-                "loads, to compute it in a kernel";
+    if (failed(verifyInBody(&nested)))
+      return failure();
+  for (OpOperand *operand : op.getDpsInputOperands())
+    if (Type element = getElementTypeOrSelf(operand->get().getType());
+        !isHeld(element))
+      return op.emitOpError()
+             << "reads operand " << operand->getOperandNumber() << " of "
+             << element << ", expected i1, i8, i32, i64, f16, bf16, f32 or f64 "
+             << "to read it in a kernel";
   for (OpOperand *operand : op.getDpsInputOperands())
     for (AffineExpr index : op.getMatchingIndexingMap(operand).getResults())
       if (!isa<AffineDimExpr, AffineConstantExpr>(index))
         return op.emitOpError()
-               << "reads an operand at " << llvm::formatv("{0}", index).str()
+               << "reads operand " << operand->getOperandNumber() << " at "
+               << llvm::formatv("{0}", index).str()
                << ", expected dimensions alone to read it in a kernel";
   return success();
 }
@@ -163,17 +223,9 @@ static void cloneWide(OpBuilder &builder, Operation &op, IRMapping &mapping) {
     if (known.getType() == result.getType())
       return mapping.map(result, known);
   }
-  if (auto cast = dyn_cast<arith::BitcastOp>(op)) {
-    Value bits = mapping.lookupOrDefault(cast.getIn());
-    if (bits.getType() != cast.getIn().getType())
-      bits =
-          arith::TruncFOp::create(builder, loc, cast.getIn().getType(), bits);
-    bits = arith::BitcastOp::create(builder, loc, result.getType(), bits);
-    return mapping.map(result, widen(builder, loc, bits));
-  }
   Operation *copy = builder.clone(op, mapping);
-  bool isExact = isa<arith::SelectOp, arith::ConstantOp>(op);
-  if (isShort && !isa<arith::ConstantOp, arith::TruncFOp>(op))
+  bool isExact = isa<arith::SelectOp>(op);
+  if (isShort && !isa<arith::ConstantOp, arith::TruncFOp, memref::LoadOp>(op))
     copy->getResult(0).setType(builder.getF32Type());
   Value value = copy->getResult(0);
   if (isShort && !isExact && value.getType().isF32())
@@ -320,6 +372,15 @@ LogicalResult ElementwiseTiler::run() {
              llvm::formatv("{0}", getType(0)).str();
   sizes = memref::getMixedSizes(builder, loc, op.getDpsInits().front());
   chooseTile();
+  for (OpFoldResult size : sizes)
+    if (auto length = dyn_cast<Value>(size)) {
+      Value fits = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::sle, length,
+          arith::ConstantIndexOp::create(builder, loc, mostElements));
+      cf::AssertOp::create(builder, loc, fits,
+                           "a dimension of what is computed for each element "
+                           "has more than 1073741824 elements");
+    }
   SmallVector<OpFoldResult> lower(sizes.size(), builder.getIndexAttr(0));
   SmallVector<OpFoldResult> steps(sizes.size(), builder.getIndexAttr(1));
   if (loops[2])
@@ -344,7 +405,16 @@ namespace {
 struct TileElementwisePass
     : public fa::impl::FATileElementwisePassBase<TileElementwisePass> {
   void runOnOperation() override {
-    if (fagpu::isKernel(getOperation()) || getOperation().isDeclaration())
+    // Other functions have no kernels that elements would be computed beside.
+    bool hasTiles =
+        getOperation()
+            .walk([](Operation *op) {
+              return isa<scf::ForallOp>(op) || isa<FADialect>(op->getDialect())
+                         ? WalkResult::interrupt()
+                         : WalkResult::advance();
+            })
+            .wasInterrupted();
+    if (fagpu::isKernel(getOperation()) || !hasTiles)
       return;
     SmallVector<linalg::LinalgOp> all;
     getOperation().walk([&](linalg::LinalgOp op) {

@@ -17,6 +17,8 @@
 // CHECK:   fagpu.store %[[TILE]], %[[Y]][%{{.*}}, %{{.*}}] sizes [64, 64] rows(%{{.*}}) columns(%{{.*}}) align(4)
 // CHECK-NOT: linalg.generic
 func.func @bias(%x: memref<200x96xf32>, %bias: memref<96xf32>, %y: memref<200x96xf32>) {
+  scf.forall (%tile) in (2) {
+  }
   linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (c)>, affine_map<(r, c) -> (r, c)>], iterator_types = ["parallel", "parallel"]}
       ins(%x, %bias : memref<200x96xf32>, memref<96xf32>) outs(%y : memref<200x96xf32>) {
   ^bb0(%a: f32, %b: f32, %c: f32):
@@ -41,6 +43,8 @@ func.func @bias(%x: memref<200x96xf32>, %bias: memref<96xf32>, %y: memref<200x96
 // CHECK:   } -> tensor<64x48xf32>
 // CHECK:   arith.truncf %[[TILE]] : tensor<64x48xf32> to tensor<64x48xbf16>
 func.func @halves(%x: memref<2x?x3x40xbf16>, %y: memref<2x?x3x40xbf16>, %n: index) {
+  scf.forall (%tile) in (2) {
+  }
   %zero = arith.constant 0.0 : bf16
   linalg.generic {indexing_maps = [affine_map<(b, r, h, c) -> (b, r, h, c)>, affine_map<(b, r, h, c) -> (b, r, h, c)>],
                   iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
@@ -66,6 +70,8 @@ func.func @halves(%x: memref<2x?x3x40xbf16>, %y: memref<2x?x3x40xbf16>, %n: inde
 // CHECK: fagpu.store %{{.*}}, %[[ROW]][%{{.*}}, %{{.*}}] sizes [16, 64] rows(%{{.*}}) columns(%{{.*}}) align(4)
 // CHECK: fagpu.store
 func.func @vectors(%x: memref<96xf32>, %y: memref<96xf32>) {
+  scf.forall (%tile) in (2) {
+  }
   linalg.generic {indexing_maps = [affine_map<(c) -> (c)>, affine_map<(c) -> (c)>], iterator_types = ["parallel"]}
       outs(%x, %y : memref<96xf32>, memref<96xf32>) {
   ^bb0(%a: f32, %b: f32):
@@ -84,6 +90,8 @@ func.func @vectors(%x: memref<96xf32>, %y: memref<96xf32>) {
 // CHECK: scf.forall
 // CHECK: memref.load %{{.*}}[%[[J:.*]], %[[I:.*]]] : memref<96x200xf32>
 func.func @named(%x: memref<96x200xf32>, %y: memref<200x96xf32>, %is: i1) {
+  scf.forall (%tile) in (2) {
+  }
   scf.if %is {
     linalg.transpose ins(%x : memref<96x200xf32>) outs(%y : memref<200x96xf32>) permutation = [1, 0]
   }
@@ -98,11 +106,45 @@ func.func @named(%x: memref<96x200xf32>, %y: memref<200x96xf32>, %is: i1) {
 // CHECK: scf.for
 // CHECK: linalg.exp
 func.func @others(%x: memref<8x96xf32>, %y: memref<8xf32>, %n: index) {
+  scf.forall (%tile) in (2) {
+  }
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   linalg.reduce { arith.addf } ins(%x : memref<8x96xf32>) outs(%y : memref<8xf32>) dimensions = [1]
   scf.for %i = %c0 to %n step %c1 {
     linalg.exp ins(%y : memref<8xf32>) outs(%y : memref<8xf32>)
+  }
+  return
+}
+
+// -----
+
+// Without a loop over tiles there is no kernel that it would be computed beside.
+// CHECK-LABEL: func.func @host
+// CHECK: linalg.add
+func.func @host(%x: memref<8xi32>) {
+  linalg.add ins(%x, %x : memref<8xi32>, memref<8xi32>) outs(%x : memref<8xi32>)
+  return
+}
+
+// -----
+
+// A table at an index that the body computes; unknown lengths have a bound.
+// CHECK-LABEL: func.func @table
+// CHECK: %[[FITS:.*]] = arith.cmpi sle, %{{.*}}, %c1073741824 : index
+// CHECK: cf.assert %[[FITS]], "a dimension of what is computed for each element has more than 1073741824 elements"
+// CHECK: %[[X:.*]] = memref.load %{{.*}}[%{{.*}}] : memref<5xbf16>
+// CHECK: arith.extf %[[X]] : bf16 to f32
+func.func @table(%x: memref<5xbf16>, %y: memref<?x64xbf16>) {
+  scf.forall (%tile) in (2) {
+  }
+  linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>], iterator_types = ["parallel", "parallel"]} outs(%y : memref<?x64xbf16>) {
+  ^bb0(%a: bf16):
+    %c5 = arith.constant 5 : index
+    %i = linalg.index 0 : index
+    %at = arith.remui %i, %c5 : index
+    %z = memref.load %x[%at] : memref<5xbf16>
+    linalg.yield %z : bf16
   }
   return
 }

@@ -4,7 +4,8 @@ import random
 
 ELEMENTS = ["f32", "f32", "bf16", "f16"]
 SHAPES = [(2, 9, 2, 16), (1, 70, 4, 64), (2, 33, 2, 24)]
-UNARY = ["math.tanh", "math.absf", "math.sin", "arith.negf", "math.floor", "math.erf"]
+# Without jumps, to either side of which roundings may fall.
+UNARY = ["math.tanh", "math.absf", "math.sin", "arith.negf", "math.exp2", "math.erf"]
 BINARY = ["arith.addf", "arith.subf", "arith.mulf", "arith.maximumf", "arith.minimumf"]
 
 
@@ -19,10 +20,9 @@ class ElementwiseSampler:
         self.shape = self.rng.choice(SHAPES)
         self.dynamic = self.rng.random() < 0.4
         self.count, self.lines = 0, []
-        self.values = {self.shape: ["%a", "%b"]}
+        self.values, self.arguments = {self.shape: ["%a", "%b"]}, []
         for dims in ((3,), (1,), (2, 3), (1, 3), (0, 1, 2)):
             shape = tuple(self.shape[dim] for dim in dims)
-            self.arguments = getattr(self, "arguments", [])
             self.arguments.append((f"%x{len(self.arguments)}", shape))
             self.values.setdefault(shape, []).append(self.arguments[-1][0])
 
@@ -54,7 +54,7 @@ class ElementwiseSampler:
 
         element = self.element
         for _ in range(self.rng.randint(1, 4)):
-            kind = self.rng.choice(["unary", "binary", "binary", "index", "choose", "capture", "integer"])
+            kind = self.rng.choice(["unary", "binary", "binary", "index", "choose", "capture", "integer", "table", "rest"])
             x, y = self.rng.choice(values), self.rng.choice(values)
             if kind == "unary":
                 add(f"{self.rng.choice(UNARY)} {x} : {element}")
@@ -69,6 +69,21 @@ class ElementwiseSampler:
                     integer = add(f"arith.index_cast {index} : index to i32")
                     values.pop()
                     add(f"arith.sitofp {integer} : i32 to {element}")
+                elif kind == "table":
+                    # Of 5 elements: beyond them a load reads 0 on a GPU, and nothing may on a CPU.
+                    place = add(f"arith.remui {index}, %five : index")
+                    values.pop()
+                    add(f"tensor.extract %table[{place}] : tensor<5x{element}>")
+                elif kind == "rest":
+                    place = add(f"arith.remui {index}, %five : index")
+                    values.pop()
+                    divisor = add(f"tensor.extract %divisors[{place}] : tensor<5xi32>")
+                    values.pop()
+                    integer = add(f"arith.index_cast {index} : index to i32")
+                    values.pop()
+                    rest = add(f"{self.rng.choice(['arith.remsi', 'arith.floordivsi'])} {integer}, {divisor} : i32")
+                    values.pop()
+                    add(f"arith.sitofp {rest} : i32 to {element}")
                 elif kind == "integer":
                     number = add(f"arith.remui {index}, %three : index")
                     values.pop()
@@ -141,11 +156,13 @@ class ElementwiseSampler:
         q, k, v = (self.pick(self.shape) for _ in range(3))
         init = self.empty(self.shape)
         mask = self.rng.choice(["", " mask causal"])
-        self.values[self.shape].append(self.emit(
-            f"{{}} = fa.attention ins({q}, {k}, {v} : {kind}, {kind}, {kind}) outs({init} : {kind}){mask}"))
+        # It is returned: without attention there is no work for a kernel.
+        self.attended = self.emit(
+            f"{{}} = fa.attention ins({q}, {k}, {v} : {kind}, {kind}, {kind}) outs({init} : {kind}){mask}")
+        self.values[self.shape].append(self.attended)
 
     def sample(self):
-        self.lines += ["%one = arith.constant 1 : index", "%three = arith.constant 3 : index"]
+        self.lines += ["%one = arith.constant 1 : index", "%three = arith.constant 3 : index", "%five = arith.constant 5 : index"]
         if self.dynamic:
             self.lines.append(f"%length = tensor.dim %a, %one : {self.type_of(self.shape)}")
         steps = ["attention"] + ["elements"] * self.rng.randint(1, 4) + ["attention"] * self.rng.randint(0, 1)
@@ -159,10 +176,10 @@ class ElementwiseSampler:
             else:
                 self.generic(self.shape if self.rng.random() < 0.7 else self.rng.choice(list(self.values)))
         results = [(name, shape) for shape, names in self.values.items() for name in names if name[1] in "vg"]
-        results = [results[-1], *self.rng.sample(results[:-1], min(len(results) - 1, self.rng.randint(0, 2)))]
+        results = [(self.attended, self.shape), results[-1], *self.rng.sample(results[:-1], min(len(results) - 1, self.rng.randint(0, 2)))]
         arguments = [f"{name}: {self.type_of(self.shape)}" for name in ("%a", "%b")]
         arguments += [f"{name}: {self.type_of(shape)}" for name, shape in self.arguments]
-        arguments += [f"%factor: {self.element}", "%limit: index"]
+        arguments += [f"%factor: {self.element}", "%limit: index", f"%table: tensor<5x{self.element}>", "%divisors: tensor<5xi32>"]
         types = ", ".join(self.type_of(shape) for _, shape in results)
         return "\n".join([f"func.func @f({', '.join(arguments)}) -> ({types}) {{", *self.lines,
                           f"return {', '.join(name for name, _ in results)} : {types}", "}"]) + "\n"
@@ -173,4 +190,5 @@ class ElementwiseSampler:
 
         shapes = [self.shape, self.shape, *(shape for _, shape in self.arguments)]
         bound = {"f32": "2e-5", "f16": "1e-2", "bf16": "6e-2"}[self.element]
-        return [*map(write, shapes), f"--input={self.element}=0.75", "--input=index=5", f"--bound={bound}"]
+        return [*map(write, shapes), f"--input={self.element}=0.75", "--input=index=5", f"--input=5x{self.element}", "--input=5xi32=[3,1,7,2,5]",
+                f"--bound={bound}"]

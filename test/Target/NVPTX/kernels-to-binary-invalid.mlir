@@ -4,7 +4,7 @@
 // RUN: chmod +x %t/ptxas
 
 // RUN: not fa-opt %t/none.mlir --fagpu-kernels-to-binary 2>&1 | FileCheck %s --check-prefix=NONE
-// NONE: error: has no kernel in the LLVM dialect, expected an llvm.func with the attribute 'fagpu.kernel'
+// NONE: error: has no kernel in the LLVM dialect, expected an llvm.func with the attribute 'fagpu.kernel'; fa-to-ptx makes some of functions with attention, fagpu-to-ptx of schedules
 
 // RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_91 2>&1 | FileCheck %s --check-prefix=CHIP
 // CHIP: error: chip is 'sm_91', expected one of sm_80, sm_86

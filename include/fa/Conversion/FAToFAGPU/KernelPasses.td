@@ -197,18 +197,15 @@ def FAForwardCopiesPass : Pass<"fa-forward-copies", "::mlir::ModuleOp"> {
 def FATileElementwisePass : Pass<"fa-tile-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Make parallel loops over tiles of what a function computes for each element";
   let description = [{
-    What linalg operations beside attention compute for each element, as a bias,
-    a residual, an activation or the factors of dropout, is computed by the GPU:
-    an operation becomes a parallel loop over tiles, of which a kernel is made as of
-    the others. A tile has up to 64 columns of the dimension whose elements lie
-    beside each other, and 64 rows of the longest of the others, or one row where
-    there is none. The body becomes that of an `fa.apply` on a tile, one for each
-    result, which loads its operands: at the tile's place, at its row or column
-    where they are repeated, or at any index that the body computes.
+    A bias, a residual, an activation or the factors of dropout, which linalg
+    operations compute for each element beside attention, become kernels. An
+    operation becomes a parallel loop over tiles: up to 64 columns of the dimension
+    of stride 1, and 64 rows of the longest other one. The body becomes that of an
+    `fa.apply` on a tile, one for each result, which loads its operands.
 
-    Refused: more than four dimensions, results of other elements than f16, bf16
-    and f32, results without a dimension of stride 1, and operands at indices that
-    are sums. Operations in loops of the host, and those that sum up, stay.
+    Refused: results of other elements than f16, bf16 and f32, other types than an
+    error names, more than four dimensions, quotients by numbers known at run time,
+    and operands at sums of dimensions. Loops of the host and sums stay.
 
     Before:
     ```mlir

@@ -84,8 +84,7 @@ def FAGPU_WorkspaceOp : FAGPU_NamedOp<"workspace"> {
   let description = [{
     Memory that one launch writes and a later one of the same host function
     reads. It holds anything at first, and nothing behind the last launch. Calls
-    that may run at the same time get different memory. A size of it folds to the
-    operand.
+    that may run at the same time get different memory. Its sizes fold to operands.
 
     Example: `%table = fagpu.workspace(%words) : memref<?xi32>`
   }];
