@@ -66,8 +66,6 @@
 // BENCH: fa-run: error: --bench times compiled code, but --target=reference does not compile: use --target=cpu or cuda
 // RUN: not fa-run %s --entry=static --target=reference --verify --verify-work=-2 2>&1 | FileCheck %s --check-prefix=WORK --implicit-check-not=error:
 // WORK: fa-run: error: --verify-work=-2.000000e+00 is no amount of work: expected 0 or more operations
-// RUN: not fa-run %s --entry=static --target=reference --verify --bound=-1 2>&1 | FileCheck %s --check-prefix=BOUND --implicit-check-not=error:
-// BOUND: fa-run: error: --bound=-1.000000e+00 is no bound: expected 0 or more
 // RUN: echo "func.func @other(%%t: tensor<f32>) -> tensor<f32> { return %%t : tensor<f32> }" > %t/other.mlir
 // RUN: not fa-run %s --entry=static --target=reference --against=%t/other.mlir 2>&1 | FileCheck %s --check-prefix=AGAINST --implicit-check-not=error:
 // AGAINST: other.mlir:1:1: error: 'other' argument 0 has type 'tensor<f32>', but is given 2x3xf32

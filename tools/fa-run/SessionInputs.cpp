@@ -34,10 +34,6 @@ LogicalResult Session::load() {
     return reportError(
         "--verify-work=" + llvm::formatv("{0:e}", options.verifyWork).str() +
         " is no amount of work: expected 0 or more operations");
-  if (options.bound && !(*options.bound >= 0))
-    return reportError(
-        "--bound=" + llvm::formatv("{0:e}", *options.bound).str() +
-        " is no bound: expected 0 or more");
   original = parseProgram(options.file, &context);
   if (!original)
     return failure();

@@ -1,4 +1,8 @@
-"""Rules of sums, products, quotients, rests and powers."""
+"""Rules of sums, products, quotients, rests and powers.
+
+Those of integers say what a result lies between. Read `_arithmetic` first, which sums and products
+share, then `_divide_rest`, by which quotients and remainders round as torch does.
+"""
 
 from __future__ import annotations
 

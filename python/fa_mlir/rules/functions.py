@@ -1,4 +1,8 @@
-"""Rules of functions of one value, of signs, and of extrema and bounds."""
+"""Rules of functions of one value, of signs, and of extrema and bounds.
+
+Functions of 16-bit floats are computed in 32 bits and rounded once. Read `_function` first; bounds begin
+at `_bound`, whose gradients are torch's.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Random functions of what is computed for each element beside attention: before it, of its result, and of neither."""
+"""Random functions of what is computed for each element beside attention: before it, of its result, and of neither.
+
+Read `ElementwiseSampler.sample`, which makes a few steps, then `generic`, whose operands are the same, repeated or
+in another order, and `body`, the lines of one.
+"""
 
 import random
 
