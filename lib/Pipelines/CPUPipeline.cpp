@@ -103,6 +103,7 @@ void fa::buildBlocksToVectorsPipeline(OpPassManager &manager) {
 }
 
 void fa::buildFAToCPUPipeline(OpPassManager &manager) {
+  manager.addPass(createFAVerifyLevel());
   buildFAToLevel2Pipeline(manager);
   buildBlocksToVectorsPipeline(manager);
   buildLowerToLLVMPipeline(manager);

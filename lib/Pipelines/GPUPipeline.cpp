@@ -40,6 +40,7 @@ void fa::buildFAGPUPlanPipeline(OpPassManager &manager) {
 }
 
 void fa::buildFAGPUPipelinePipeline(OpPassManager &manager) {
+  manager.addPass(createFAVerifyLevel({/*isSchedule=*/true}));
   manager.addPass(createInlinerPass());
   manager.addPass(createSymbolDCEPass());
   addCleanUp(manager);

@@ -81,6 +81,34 @@ def FAResultsToOutParameters
   ];
 }
 
+def FAVerifyLevel : Pass<"fa-verify-level", "::mlir::ModuleOp"> {
+  let summary = "Refuse a file of another level than a pipeline takes";
+  let description = [{
+    Begins `fa-to-cpu`, where the first operation of the fagpu dialect is an
+    error: a GPU schedule has no form on a CPU. With `schedule` it begins the
+    pipelines from GPU schedules (`fagpu-plan`, `fagpu-to-llvm`, `fagpu-to-ptx`),
+    where the first operation of the fa dialect is one, if none is of the fagpu
+    dialect. The error says which pipeline takes the file. Changes nothing.
+
+    Before, from `fagpu-to-ptx`:
+
+    ```mlir
+    fa.attention ins(%q, %k, %v : ...) outs(%o : ...)
+    ```
+
+    After:
+
+    ```
+    error: 'fa.attention' op is of no GPU schedule; run fa-to-ptx, or
+    fa-to-schedule before
+    ```
+  }];
+  let options = [
+    Option<"isSchedule", "schedule", "bool", /*default=*/"false",
+           "Expect a GPU schedule">
+  ];
+}
+
 def FAVerifyLowered : Pass<"fa-verify-lowered", "::mlir::ModuleOp"> {
   let summary = "Refuse what a lowering has left over";
   let description = [{
