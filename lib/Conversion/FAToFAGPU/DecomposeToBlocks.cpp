@@ -229,17 +229,10 @@ static LogicalResult decomposeApply(ApplyOp op) {
            << "has " << op.getNumResults() << " results, the first of "
            << op.getBlockType() << ", expected one of static shape";
   OpBuilder builder(op);
-  PairBlock place;
-  place.batch = op.getOffsets()[0];
-  place.head = op.getOffsets()[1];
-  place.query = op.getOffsets()[2];
-  place.key = op.getOffsets()[3];
-  place.queries = op.getExtents()[0];
-  place.keys = op.getExtents()[1];
+  PairBlock place = getPairBlock(op.getOffsets(), op.getExtents(), role);
   place.rows = op.getBlockType().getDimSize(0);
   place.columns = op.getBlockType().getDimSize(1);
   place.rowsAreKeys = op.getRowsAreKeys();
-  place.warps = static_cast<unsigned>(role.getWarps());
   RegionOnBlocks region(builder, builder, op.getLoc(), place);
   FailureOr<Value> values =
       region.apply(op.getBody(), op.getInputs(), op.getCaptures());

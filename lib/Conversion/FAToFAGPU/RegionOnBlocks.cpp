@@ -20,6 +20,19 @@
 using namespace mlir;
 using namespace mlir::fa;
 
+PairBlock mlir::fa::getPairBlock(ValueRange offsets, ValueRange extents,
+                                 fagpu::RoleOp role) {
+  PairBlock place;
+  place.batch = offsets[0];
+  place.head = offsets[1];
+  place.query = offsets[2];
+  place.key = offsets[3];
+  place.queries = extents[0];
+  place.keys = extents[1];
+  place.warps = static_cast<unsigned>(role.getWarps());
+  return place;
+}
+
 RegionOnBlocks::Kind RegionOnBlocks::kindOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)

@@ -47,6 +47,11 @@ struct PairBlock {
   Value validColumns() const { return rowsAreKeys ? queries : keys; }
 };
 
+/// The pairs at `offsets` (batch, head, query, key), among `extents` (queries,
+/// keys), that the warps of `role` have. Rows and columns are left to set.
+PairBlock getPairBlock(ValueRange offsets, ValueRange extents,
+                       fagpu::RoleOp role);
+
 /// What the region of a score's gradient adds to the gradient of a capture.
 struct ScatteredBlock {
   ScatterGradientOp op;

@@ -53,18 +53,11 @@ static LogicalResult verifyRole(SummarizeMaskOp op) {
 }
 
 static PairBlock getPlace(SummarizeMaskOp op) {
-  PairBlock place;
-  place.batch = op.getOffsets()[0];
-  place.head = op.getOffsets()[1];
-  place.query = op.getOffsets()[2];
-  place.key = op.getOffsets()[3];
-  place.queries = op.getExtents()[0];
-  place.keys = op.getExtents()[1];
+  PairBlock place = getPairBlock(op.getOffsets(), op.getExtents(),
+                                 op->getParentOfType<fagpu::RoleOp>());
   place.rows = getNumRows(op);
   place.columns = getNumColumns(op);
   place.rowsAreKeys = rowsAreKeys(op);
-  place.warps =
-      static_cast<unsigned>(op->getParentOfType<fagpu::RoleOp>().getWarps());
   return place;
 }
 

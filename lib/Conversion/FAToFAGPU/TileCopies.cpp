@@ -80,16 +80,6 @@ private:
 };
 } // namespace
 
-/// The sizes of memory; those of the device's own are the host's numbers.
-static SmallVector<OpFoldResult> getSizes(OpBuilder &builder, Location loc,
-                                          Value memory) {
-  auto workspace = memory.getDefiningOp<fagpu::WorkspaceOp>();
-  if (!workspace)
-    return memref::getMixedSizes(builder, loc, memory);
-  return getMixedValues(workspace.getType().getShape(), workspace.getSizes(),
-                        builder);
-}
-
 SmallVector<Value *> CopyTiler::getMemory() {
   if (isFill())
     return {&destination};
@@ -129,7 +119,7 @@ void CopyTiler::addDims(int64_t count) {
     SmallVector<int64_t> shape(count, 1);
     llvm::append_range(shape, type.getShape());
     SmallVector<OpFoldResult> all(count, builder.getIndexAttr(1));
-    llvm::append_range(all, getSizes(builder, loc, *memory));
+    llvm::append_range(all, memref::getMixedSizes(builder, loc, *memory));
     auto expanded =
         memref::ExpandShapeOp::computeExpandedType(type, shape, groups);
     *memory = memref::ExpandShapeOp::create(builder, loc, *expanded, *memory,
@@ -270,7 +260,7 @@ LogicalResult CopyTiler::run() {
              llvm::formatv("{0}", getType()).str();
   if (auto bytes = copy->getAttrOfType<IntegerAttr>(alignAttrName))
     rowAlignment = bytes.getInt();
-  sizes = getSizes(builder, loc, destination);
+  sizes = memref::getMixedSizes(builder, loc, destination);
   ofDevice = destination.getDefiningOp<fagpu::WorkspaceOp>() != nullptr;
   makeMatrix();
   chooseTile();

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "CaptureSums.h"
-#include "ScalarGradients.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Target/OrderedSums.h"
 #include "fa/Target/Target.h"
@@ -356,9 +355,10 @@ static void storeConverted(OpBuilder &builder, Location loc, Value sums,
   linalg::GenericOp::create(
       builder, loc, sums, gradient, maps, loops,
       [&](OpBuilder &nested, Location at, ValueRange scalars) {
-        linalg::YieldOp::create(
-            nested, at,
-            convertFloat(nested, at, scalars[0], type.getElementType()));
+        linalg::YieldOp::create(nested, at,
+                                convertScalarToDtype(nested, at, scalars[0],
+                                                     type.getElementType(),
+                                                     /*isUnsignedCast=*/false));
       });
 }
 

@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "CutGradient.h"
-#include "ScalarGradients.h"
 #include "SequenceViews.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -73,8 +73,10 @@ void GradientCutter::add(Value from, Value to, bool isSum) {
       rewriter, loc, from, to, maps, loops,
       [&](OpBuilder &nested, Location at, ValueRange x) {
         Value result =
-            isSum ? arith::AddFOp::create(nested, at, x[0], x[1]).getResult()
-                  : convertFloat(nested, at, x[0], type.getElementType());
+            isSum
+                ? arith::AddFOp::create(nested, at, x[0], x[1]).getResult()
+                : convertScalarToDtype(nested, at, x[0], type.getElementType(),
+                                       /*isUnsignedCast=*/false);
         linalg::YieldOp::create(nested, at, result);
       });
 }

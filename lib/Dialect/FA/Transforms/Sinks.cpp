@@ -14,7 +14,6 @@
 
 #include "Sinks.h"
 #include "Lengths.h"
-#include "ScalarGradients.h"
 #include "fa/Dialect/FA/IR/ShortSpellings.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -274,7 +273,8 @@ void SinkGradients::build() {
         [&](OpBuilder &nested, Location at, ValueRange x) {
           linalg::YieldOp::create(
               nested, at,
-              convertFloat(nested, at, x[0], type.getElementType()));
+              convertScalarToDtype(nested, at, x[0], type.getElementType(),
+                                   /*isUnsignedCast=*/false));
         });
     memref::DeallocOp::create(rewriter, loc, sum);
   }
