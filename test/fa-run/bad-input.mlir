@@ -20,6 +20,11 @@
 // RUN: not fa-run %t/undefined.mlir 2>&1 | FileCheck %s --check-prefix=UNDEFINED --implicit-check-not=error:
 // UNDEFINED: undefined.mlir:1:30: error: 'f' cannot be loaded: Symbols not found: [ nowhere ]
 
+// RUN: echo "func.func @f(%%x: tensor<4xf32>) { return }" > %t/nothing.mlir
+// RUN: not fa-run %t/nothing.mlir --verify 2>&1 | FileCheck %s --check-prefix=NOTHING --implicit-check-not=error:
+// NOTHING: fa-run: error: 'f' has no outputs to verify, expected a result, or a memref that it writes
+// RUN: fa-run %t/nothing.mlir
+
 // RUN: not fa-run %s --entry=static --target=cuda 2>&1 | FileCheck %s --check-prefix=CUDA --implicit-check-not=error:
 // CUDA: fa-run: error: --target=cuda runs functions with an attention or a fagpu.launch, but 'static' has neither
 

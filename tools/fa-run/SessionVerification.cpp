@@ -102,6 +102,10 @@ ErrorBound Session::getBound(unsigned number) {
 }
 
 LogicalResult Session::verifyOutputs() {
+  if (outputs.empty())
+    return reportError("'" + entry.getName() +
+                       "' has no outputs to verify, expected a result, or a "
+                       "memref that it writes");
   SampleOptions sample;
   sample.maxOperations = options.verifyWork;
   sample.seed = options.seed;
