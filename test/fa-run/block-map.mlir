@@ -58,6 +58,11 @@
 // RUN: %{both} | FileCheck %s --check-prefix=OUTPUT --implicit-check-not=error:
 // OUTPUT: error: --output is for a run
 
+// Blocks are those of a chip, which a target alone does not name.
+// RUN: not fa-run %s --entry=causal --block-map --target=interpret 2>&1 | FileCheck %s --check-prefix=TARGET --implicit-check-not=error:
+// TARGET: fa-run: error: --block-map draws the blocks of a CPU, expected --chip beside --target to draw those of a GPU
+// RUN: fa-run %s --entry=causal --block-map --target=interpret --chip=sm_90a
+
 func.func @causal(%q: tensor<1x256x1x16xf32>, %k: tensor<1x512x1x16xf32>, %v: tensor<1x512x1x16xf32>,
                   %init: tensor<1x256x1x16xf32>) -> tensor<1x256x1x16xf32> {
   %o = fa.attention ins(%q, %k, %v : tensor<1x256x1x16xf32>, tensor<1x512x1x16xf32>, tensor<1x512x1x16xf32>)

@@ -182,6 +182,10 @@ LogicalResult CommandLine::checkBlockMap() const {
       return reportError(Twine("--") + name +
                          " is for a run, and --block-map runs nothing: leave "
                          "one of them out");
+  bool isCPU = target == TargetKind::Auto || target == TargetKind::CPU;
+  if (!isCPU && chip.empty())
+    return reportError("--block-map draws the blocks of a CPU, expected --chip "
+                       "beside --target to draw those of a GPU");
   return success();
 }
 
