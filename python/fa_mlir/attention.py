@@ -62,12 +62,13 @@ def differentiate_in_graph(*arguments: Any) -> tuple:
 
 
 def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: Any, out: Any,
-                needs_gradient: bool, layout: str, lse: bool, is_traced: bool) -> tuple:
+                needs_gradient: bool, layout: str, lse: bool, is_traced: bool, is_paged: bool) -> tuple:
     query, key, value = operands
+    has_batches = query.ndim == key.ndim == 4 and not is_paged
     # An exported program has no empty lists.
     numbers = numbers or None
     if torch.compiler.is_compiling():
-        if query.ndim == key.ndim == 4:
+        if has_batches:
             check_operands(query, key, value, layout, TorchArrays)
         # As text head dims are constants of the graph.
         refusal = entries.find_refusal(text, TorchArrays.type(query), TorchArrays.type(value), f"{query.shape[-1]}",
@@ -98,7 +99,7 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
     except RuntimeError as raised:
         error, status = entries.take_error(), operator.take_status()
         # What was called checks its arguments; these are the words of this interface.
-        if query.ndim == key.ndim == 4 and not from_text(text).pages:
+        if has_batches:
             check_operands(query, key, value, layout, TorchArrays)
         if error is not None:
             raise error from raised
@@ -338,7 +339,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         if not is_compiling:
             operands, tensors = list(map(as_stored, operands)), list(map(as_stored, tensors))
         output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout, decided[-1],
-                                  is_traced)
+                                  is_traced, key_pages is not None)
     else:
         output, lse = _call_arrays(text, operands, tensors, numbers, out)
     if width is not None:

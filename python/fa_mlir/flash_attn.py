@@ -170,8 +170,7 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
 
     q: (batch, queries, heads, head dim); k_cache, v_cache: (batch, keys, key heads, head
     dim), or with block_table, int32, (batch, pages), pages: (pages, page size, key heads,
-    head dim). cache_batch_idx: which item of the cache each sequence has; a copy of
-    these is made. rotary_cos, rotary_sin: (positions of the cache or more, rotated dims
+    head dim). cache_batch_idx: which item of the cache each sequence has. rotary_cos, rotary_sin: (positions of the cache or more, rotated dims
     / 2), applied to k at cache_seqlens and on, to q at the same (all at cache_seqlens
     where neither causal nor a window is). num_splits is not read. Takes no gradient.
     Returns the output, or (output, lse).
@@ -184,8 +183,8 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     check_tensors(torch, q, k_cache, v_cache)
     window = check_window(window_size)
 
-    def check(q: Any, k_cache: Any, v_cache: Any, lengths: Any) -> None:
-        starts = None if block_table is None else (None, None, block_table)
+    def check(q: Any, lengths: Any, pages: Any) -> None:
+        starts = None if pages is None else (None, None, pages)
         decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, None, "bottom_right" if check_flag("causal", causal) else None, window,
                              softcap or None, alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_softmax_lse, starts)
         if not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
@@ -195,7 +194,7 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
                 raise UnsupportedError(*refusal)
 
     with torch.no_grad():
-        q, k_cache, v_cache, lengths = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx,
-                                               block_table, causal or window != (-1, -1), rotary_interleaved, check)
+        q, lengths, pages = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table,
+                                    causal or window != (-1, -1), rotary_interleaved, check)
         return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window, softcap, alibi_slopes, return_softmax_lse,
-                     key_lengths=lengths, key_pages=block_table)
+                     key_lengths=lengths, key_pages=pages)

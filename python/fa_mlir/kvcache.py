@@ -1,7 +1,7 @@
 """A step of decoding before its attention: new rows go into a cache, contiguous or in pages, with rotary embedding.
 
-Begin with `prepare`, which does it. `_check_ranks`, `_check_cache`, `_check_rows` and `_find_lengths` check what it is given;
-`rotate` is the embedding, `_store` the write.
+Begin with `prepare`, which does it, by append.py. `_check_ranks`, `_check_cache`, `_check_rows` and `_find_lengths` check what it is
+given.
 """
 
 from __future__ import annotations
@@ -9,29 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .append import append
 from .arguments import refuse, refuse_array, show_shape
-
-
-def rotate(tensor: Any, cos: Any, sin: Any, positions: Any, interleaved: bool) -> Any:
-    """Rotary embedding of (batch, sequence, heads, head dim) at `positions`, (batch,
-    sequence); cos and sin are (positions, rotated dims / 2)."""
-    import torch
-
-    half = cos.shape[-1]
-    cos, sin = (table[positions][:, :, None].float() for table in (cos, sin))
-    turned, rest = tensor[..., :2 * half].float(), tensor[..., 2 * half:]
-    one, two = (turned[..., 0::2], turned[..., 1::2]) if interleaved else turned.chunk(2, -1)
-    found = one * cos - two * sin, one * sin + two * cos
-    joined = torch.stack(found, -1).flatten(-2) if interleaved else torch.cat(found, -1)
-    return torch.cat([joined.to(tensor.dtype), rest], -1)
-
-
-def _store(cache: Any, new: Any, items: Any, places: Any, block_table: Any) -> None:
-    """Puts new rows, (batch, rows, ...), at their places of each sequence."""
-    if block_table is not None:
-        size = cache.shape[1]
-        items, places = block_table.long()[items, places // size], places % size
-    cache[items, places] = new.to(cache.dtype)
 
 
 def _check_ranks(q: Any, k_cache: Any, v_cache: Any, block_table: Any) -> None:
@@ -57,6 +36,8 @@ def _check_cache(q: Any, k_cache: Any, v_cache: Any, block_table: Any, cache_bat
     for name, tensor in ("q", q), ("k_cache", k_cache), ("v_cache", v_cache):
         if tensor.dtype != q.dtype and not is_cast:
             raise refuse(name, f"has dtype {tensor.dtype}, expected that of q, {q.dtype}")
+        if not torch.compiler.is_compiling() and tensor.is_neg():
+            raise refuse(name, "is a negated view, expected the memory itself")
         if tensor.stride(3) != 1 and tensor.shape[3] != 1:
             raise refuse(name, f"has stride {tensor.stride(3)} in the head dim, expected 1: pass a contiguous copy")
     heads = k_cache.shape[2]
@@ -141,23 +122,19 @@ def _find_lengths(cache_seqlens: Any, batch: int, device: Any, most: int) -> Any
 
 
 def _check_range(name: str, what: str, numbers: Any, most: int, why: str = "") -> None:
-    """On a GPU, and in a graph, that is an assertion, for which nothing waits."""
-    import torch
-
+    """Of numbers that the host reads."""
     is_wrong = (numbers < 0) | (numbers > most)
-    if numbers.is_cuda or torch.compiler.is_compiling():
-        torch._assert_async(~is_wrong.any(), f"argument '{name}' is not from 0 to {most}")
-    elif is_wrong.any():
+    if is_wrong.any():
         raise refuse(name, f"has {what} {int(numbers[is_wrong][0])}, expected 0 to {most}{why}")
 
 
 def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
             cache_batch_idx: Any, block_table: Any, is_local: bool, rotary_interleaved: bool, check: Callable) -> tuple:
-    """Arguments as of flash_attn_with_kvcache. Returns q, turned, the caches of these
-    sequences and their lengths, int32, (batch), None for the whole caches.
+    """Arguments as of flash_attn_with_kvcache. Returns q, turned, the lengths of the caches, int32, (batch), None for
+    all of them, and the pages that sequences have, None where each has an item of its own.
 
     is_local: whether queries have places one after another, as causal and windows need;
-    check: raises where attention of (q, k_cache, v_cache, lengths) has no form."""
+    check: raises where attention of (q, lengths, pages) has no form."""
     import torch
 
     _check_ranks(q, k_cache, v_cache, block_table)
@@ -169,31 +146,21 @@ def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any,
         _check_rows(q, k_cache, v_cache, k, v, size, rotary_cos, rotary_sin)
         if cache_seqlens is None:
             raise refuse("k" if k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
-    with torch.no_grad():
-        lengths: Any = None
-        if cache_seqlens is not None:
-            lengths = _find_lengths(cache_seqlens, batch, q.device, size if k is None else size - k.shape[1])
-        if cache_batch_idx is not None:
-            items = cache_batch_idx.long()
-        elif k is not None:
-            items = torch.arange(batch, device=q.device)
-        if rotary_cos is not None:
-            steps = torch.arange(q.shape[1], device=q.device)
-            places = lengths[:, None].long() + (steps if is_local else torch.zeros_like(steps))
-            q = rotate(q, rotary_cos, rotary_sin, places, rotary_interleaved)
-        if k is not None:
-            if not isinstance(cache_seqlens, int):
-                _check_range("cache_seqlens", "the length", lengths, size - k.shape[1], ", which leaves room for k")
-            # What attention refuses is refused before anything is written.
-            check(q, k_cache, v_cache, lengths)
-            places = lengths[:, None].long() + torch.arange(k.shape[1], device=q.device)
-            if rotary_cos is not None:
-                k = rotate(k, rotary_cos, rotary_sin, places, rotary_interleaved)
-            for cache, new in (k_cache, k), (v_cache, v):
-                _store(cache, new, items[:, None], places, block_table)
-            lengths = lengths + k.shape[1]
-        if cache_batch_idx is not None:
-            k_cache, v_cache = k_cache[items], v_cache[items]
-        if block_table is not None and lengths is None:
-            lengths = torch.full((batch,), size, dtype=torch.int32, device=q.device)
-        return q, k_cache, v_cache, lengths
+    lengths: Any = None
+    new = 0 if k is None else k.shape[1]
+    if cache_seqlens is not None:
+        lengths = _find_lengths(cache_seqlens, batch, q.device, size - new)
+    if cache_batch_idx is not None:
+        # An item of the cache is a page.
+        block_table = cache_batch_idx.to(torch.int32)[:, None]
+    if block_table is not None and lengths is None:
+        lengths = torch.full((batch,), size, dtype=torch.int32, device=q.device)
+    if k is not None:
+        if lengths.is_cpu and not torch.compiler.is_compiling():
+            _check_range("cache_seqlens", "the length", lengths, size - new, ", which leaves room for k")
+        # What attention refuses is refused before anything is written.
+        check(q, lengths, block_table)
+        lengths = lengths + new
+    if k is not None or rotary_cos is not None:
+        q = append(q, k, v, k_cache, v_cache, lengths, block_table, rotary_cos, rotary_sin, rotary_interleaved, is_local)
+    return q, lengths, block_table

@@ -20,7 +20,7 @@ import importlib
 import threading
 from typing import Any
 
-from . import entries
+from . import append, entries
 from .after_import import after_import
 from .arguments import TorchArrays, check_same_types
 from .gradients import backward
@@ -263,6 +263,7 @@ def _register() -> None:
     torch.library.register_fake("fa_mlir::attention_backward", _fake_backward)
     torch.library.register_autograd("fa_mlir::attention", _backward, setup_context=_setup_context)
     _add_autocast(torch, library)
+    append.register(library)
     from .transforms import add_rules
 
     add_rules(library, torch.ops.fa_mlir.attention.default, torch.ops.fa_mlir.attention_backward.default,

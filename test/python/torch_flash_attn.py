@@ -16,7 +16,7 @@ from unittest import mock
 import torch
 
 import fa_mlir
-from fa_mlir import flash_attn, flash_attn_interface
+from fa_mlir import append, flash_attn, flash_attn_interface
 from torch_numbers import relative_error
 
 
@@ -134,6 +134,53 @@ class FlashAttention(unittest.TestCase):
         for i, item in enumerate(items.tolist()):
             k, v = (cache[item:item + 1, :int(lengths[i])] for cache in caches)
             self.assertLess(relative_error(got[i:i + 1], self.expect(q[i:i + 1], k, v)[0]), 2e-6)
+
+    def test_pages_in_a_graph(self):
+        """A pool has as many pages as it likes."""
+        q, pool = torch.randn(2, 1, 4, 16), torch.randn(7, 8, 2, 16)
+        pages, lengths = torch.tensor([[3, 0], [6, 1]], dtype=torch.int32), torch.tensor([9, 16], dtype=torch.int32)
+        read = lambda q, pool, pages, lengths: fa_mlir.attention(q, pool, pool, key_lengths=lengths, key_pages=pages)
+        graph = torch.compile(read, fullgraph=True, backend="aot_eager")
+        self.assertTrue(torch.equal(graph(q, pool, pages, lengths), read(q, pool, pages, lengths)))
+
+    def test_new_rows(self):
+        """Into items of a cache, of which others stay as they are, by the definition; also in a graph."""
+        step = lambda *args, **named: flash_attn.flash_attn_with_kvcache(*args, **named)
+        graph = torch.compile(step, fullgraph=True, backend="aot_eager")
+        for kind, turned, interleaved, causal in ((torch.float32, 4, True, True), (torch.float32, 8, False, False),
+                                                  (torch.bfloat16, 3, False, True), (torch.float16, 0, True, True)):
+            bound = 2e-6 if kind == torch.float32 else 2e-2
+            caches = [torch.randn(5, 30, 2, dim).to(kind) for dim in (16, 24)]
+            q, new = torch.randn(2, 3, 4, 16).to(kind), [torch.randn(2, 3, 2, dim).to(kind) for dim in (16, 24)]
+            angles = [torch.rand(30, turned).to(kind) for _ in range(2)] if turned else [None, None]
+            lengths, items = torch.tensor([7, 27], dtype=torch.int32), torch.tensor([4, 1])
+            for run in step, graph:
+                after = [cache.clone() for cache in caches]
+                got = run(q, *after, *new, *angles, cache_seqlens=lengths, cache_batch_idx=items, causal=causal,
+                          rotary_interleaved=interleaved)
+                for i, (item, length) in enumerate(zip(items.tolist(), lengths.tolist())):
+                    places = torch.arange(length, length + 3)
+                    turn = lambda x, at: rotate(x.double(), *[table.double()[at] for table in angles], interleaved) if turned else x.double()
+                    k = torch.cat([caches[0][item, :length].double(), turn(new[0][i], places)])[None]
+                    v = torch.cat([caches[1][item, :length], new[1][i]])[None].double()
+                    asked = turn(q[i], places if causal else places[:1].expand(3))[None]
+                    self.assertLess(relative_error(got[i:i + 1], self.expect(asked, k, v, causal)[0]), bound)
+                    self.assertLess(relative_error(after[0][item, length:length + 3], k[0, length:]), bound)
+                    self.assertTrue(torch.equal(after[1][item, length:length + 3], new[1][i]))
+                    for cache in after:
+                        cache[item, length:length + 3] = 0
+                for cache, before in zip(after, caches):
+                    for item, length in zip(items.tolist(), lengths.tolist()):
+                        before = before.clone().index_put((torch.tensor(item), torch.arange(length, length + 3)), before.new_zeros(()))
+                    self.assertTrue(torch.equal(cache, before))
+
+    def test_no_room_for_new_rows(self):
+        """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""
+        q, new, cache = torch.randn(3, 1, 2, 8), torch.randn(3, 2, 2, 8), torch.randn(3, 10, 2, 8)
+        after, ends = cache.clone(), torch.tensor([11, 10, 1], dtype=torch.int32)
+        turned = append.append(q, new, new, after, after.clone(), ends, None, None, None, False, True)
+        self.assertTrue(turned[[0, 2]].isnan().all() and torch.equal(turned[1], q[1]))
+        self.assertTrue(torch.equal(after[[0, 2]], cache[[0, 2]]) and torch.equal(after[1, 8:], new[1]))
 
     def test_packed(self):
         lengths = [(5, 9), (17, 17), (30, 21), (1, 40)]

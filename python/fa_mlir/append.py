@@ -1,0 +1,176 @@
+"""New rows of a cache, and the rotary embedding of a step of decoding, as one call of compiled code.
+
+`append` is what kvcache.py calls, an operator of torch where a graph is traced. `_write` is the text that it runs: a loop over
+elements that turns queries (`_queries`), and fa.append.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any
+
+from .entries import compile_text, find_chip
+
+#: The operator of torch. Sequences without room for their rows keep their cache, and get queries of NaN.
+SCHEMA = ("append(Tensor query, Tensor? key, Tensor? value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor key_lengths, "
+          "Tensor? key_pages, Tensor? cosines, Tensor? sines, bool interleaved, bool is_local) -> Tensor")
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What decides the text. angles: the type of cosines and sines, their columns, and whether pairs are interleaved.
+    is_local: whether queries have positions one after another, else all have that of the first new row."""
+
+    element: str
+    head_dim: int
+    value_head_dim: int
+    has_rows: bool
+    is_paged: bool
+    angles: tuple[str, int, bool] | None
+    is_local: bool
+
+
+# The other element of a pair, and the column of its angle.
+_HALVES = ["%is_first = arith.cmpi slt, %d, %half : index", "%above = arith.addi %d, %half : index",
+           "%below = arith.subi %d, %half : index", "%other = arith.select %is_first, %above, %below : index",
+           "%pair = arith.select %is_first, %d, %below : index"]
+_INTERLEAVED = ["%odd = arith.andi %d, %c1 : index", "%is_first = arith.cmpi eq, %odd, %c0 : index",
+                "%above = arith.addi %d, %c1 : index", "%below = arith.subi %d, %c1 : index",
+                "%other = arith.select %is_first, %above, %below : index", "%pair = arith.divui %d, %c2 : index"]
+
+
+def _load(name: str, element: str, place: str) -> list[str]:
+    """%name in f32."""
+    if element == "f32":
+        return [f"%{name} = memref.load {place}"]
+    return [f"%{name}_narrow = memref.load {place}", f"%{name} = arith.extf %{name}_narrow : {element} to f32"]
+
+
+def _turn(kind: _Kind) -> list[str]:
+    """%turned_x: of a pair x cos - y sin, and y cos + x sin, at a row that the tables have; %x of what no pair has."""
+    assert kind.angles
+    angles, _, interleaved = kind.angles
+    return [*(_INTERLEAVED if interleaved else _HALVES),
+            "%turns = arith.cmpi slt, %d, %both : index", "%partner = arith.select %turns, %other, %d : index",
+            "%column = arith.minsi %pair, %last_column : index", "%above_none = arith.maxsi %place, %c0 : index",
+            "%row = arith.minsi %above_none, %last : index",
+            *_load("y", kind.element, "%query[%b, %i, %h, %partner] : !query"),
+            *_load("cos", angles, "%cosines[%row, %column] : !angles"), *_load("sin", angles, "%sines[%row, %column] : !angles"),
+            "%negated = arith.negf %sin : f32", "%signed = arith.select %is_first, %negated, %sin : f32",
+            "%one = arith.mulf %x, %cos : f32", "%two = arith.mulf %y, %signed : f32", "%sum = arith.addf %one, %two : f32",
+            "%turned_x = arith.select %turns, %sum, %x : f32"]
+
+
+def _queries(kind: _Kind) -> list[str]:
+    """The loop that writes %turned."""
+    element = kind.element
+    body = [f"%{name} = linalg.index {dim} : index" for dim, name in enumerate("bihd")]
+    body += _load("x", element, "%query[%b, %i, %h, %d] : !query")
+    body += ["%length = memref.load %key_lengths[%b] : !lengths", "%end = arith.index_cast %length : i32 to index",
+             "%begin = arith.subi %end, %new : index", f"%place = arith.addi %begin, {'%i' if kind.is_local else '%c0'} : index",
+             *(_turn(kind) if kind.angles else []), "%starts = arith.cmpi sge, %begin, %c0 : index", "%ends = arith.cmpi sle, %end, %size : index",
+             "%fits = arith.andi %starts, %ends : i1", f"%valid = arith.select %fits, {'%turned_x' if kind.angles else '%x'}, %nan : f32"]
+    if element != "f32":
+        body.append(f"%narrow = arith.truncf %valid : f32 to {element}")
+    body.append(f"linalg.yield %{'valid' if element == 'f32' else 'narrow'} : {element}")
+    return ['linalg.generic {indexing_maps = [#all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}',
+            "    outs(%turned : !query) {", f"^bb0(%unused: {element}):", *[f"  {line}" for line in body], "}"]
+
+
+def _write(kind: _Kind) -> str:
+    """@append: arguments as `_run` names them."""
+    strides = "strided<[?, ?, ?, 1], offset: ?>"
+    types = [f"!query = memref<?x?x?x{kind.head_dim}x{kind.element}, {strides}>",
+             f"!value = memref<?x?x?x{kind.value_head_dim}x{kind.element}, {strides}>",
+             "!lengths = memref<?xi32, strided<[?], offset: ?>>", "!pages = memref<?x?xi32, strided<[?, ?], offset: ?>>"]
+    arguments = ["%query: !query", *["%key: !query", "%value: !value"] * kind.has_rows, "%key_cache: !query", "%value_cache: !value",
+                 "%key_lengths: !lengths", *["%key_pages: !pages"] * kind.is_paged]
+    lines = [f"%c{i} = arith.constant {i} : index" for i in range(3)]
+    lines += ["%nan = arith.constant 0x7FC00000 : f32",
+              "%new = memref.dim %key, %c1 : !query" if kind.has_rows else "%new = arith.constant 0 : index",
+              f"%{'page' if kind.is_paged else 'size'} = memref.dim %key_cache, %c1 : !query"]
+    rotary = pages = order = ""
+    if kind.is_paged:
+        lines += ["%count = memref.dim %key_pages, %c1 : !pages", "%size = arith.muli %count, %page : index"]
+        pages = " key_pages(%key_pages : !pages)"
+        order = "\n      {key_cache_dims = #fa.dims<p, s, h, d>, value_cache_dims = #fa.dims<p, s, h, d>}"
+    if kind.angles:
+        element, columns, interleaved = kind.angles
+        types.append(f"!angles = memref<?x{columns}x{element}, strided<[?, 1], offset: ?>>")
+        arguments += ["%cosines: !angles", "%sines: !angles"]
+        lines += [f"%{name} = arith.constant {value} : index"
+                  for name, value in (("half", columns), ("both", 2 * columns), ("last_column", columns - 1))]
+        lines += ["%positions = memref.dim %cosines, %c0 : !angles", "%last = arith.subi %positions, %c1 : index"]
+        rotary = f" rotary {'interleaved' if interleaved else 'halves'}(%cosines, %sines : !angles, !angles)"
+    lines += _queries(kind)
+    if kind.has_rows:
+        lines.append("fa.append ins(%key, %value : !query, !value) outs(%key_cache, %value_cache : !query, !value)\n"
+                     f"      key_lengths(%key_lengths : !lengths){pages}{rotary}{order}")
+    lines.append("return")
+    return "\n".join([*types, "#all = affine_map<(b, i, h, d) -> (b, i, h, d)>",
+                      f"func.func @append({', '.join([*arguments, '%turned: !query'])}) {{", *[f"  {line}" for line in lines], "}\n"])
+
+
+@functools.lru_cache(maxsize=256)
+def _compile(kind: _Kind, chip: str | None) -> Any:
+    return compile_text(_write(kind), chip)
+
+
+def _run(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_pages: Any, cosines: Any,
+         sines: Any, interleaved: bool, is_local: bool) -> Any:
+    import torch
+
+    names = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+    angles = None if cosines is None else (names[cosines.dtype], cosines.shape[1], interleaved)
+    kind = _Kind(names[query.dtype], query.shape[3], value_cache.shape[3], key is not None, key_pages is not None, angles, is_local)
+    turned = torch.empty_like(query)
+    given = dict(query=query, key=key, value=value, key_cache=key_cache, value_cache=value_cache, key_lengths=key_lengths,
+                 key_pages=key_pages, cosines=cosines, sines=sines, turned=turned)
+    _compile(kind, find_chip(query.device.index or 0) if query.is_cuda else None)(
+        **{name: tensor for name, tensor in given.items() if tensor is not None})
+    return turned
+
+
+def _lay_out(tensor: Any) -> Any:
+    """With elements of a row beside each other, as they are."""
+    if tensor is None:
+        return None
+    return (tensor if tensor.stride(-1) == 1 else tensor.contiguous()).resolve_neg()
+
+
+def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_pages: Any, cosines: Any,
+           sines: Any, interleaved: bool, is_local: bool) -> Any:
+    """Writes key and value, (batch, rows, key heads, head dim), or None, behind the rows of a cache, and returns the
+    queries, turned. key_lengths, int32, (batch), count the new rows; key_pages: of a cache in pages.
+
+    cosines, sines: (positions, turned dims / 2), or None. A sequence that has no room stays as it was, and its
+    queries are NaN."""
+    import torch
+
+    if query.dtype != key_cache.dtype:
+        # In autocast alone.
+        query = query.to(key_cache.dtype)
+    if key is not None:
+        key, value = key.to(key_cache.dtype), value.to(value_cache.dtype)
+    if cosines is not None:
+        if not cosines.numel():
+            cosines = sines = None
+        elif cosines.dtype != sines.dtype or cosines.dtype == torch.float64:
+            cosines, sines = cosines.float(), sines.float()
+    given = (*map(_lay_out, (query, key, value)), key_cache, value_cache, key_lengths, key_pages, *map(_lay_out, (cosines, sines)),
+             interleaved, is_local)
+    if (type(query) is torch.Tensor and (query.is_cpu or query.is_cuda) and not torch.compiler.is_compiling()
+            and not torch._C._len_torch_dispatch_stack()):
+        return _run(*given)
+    return torch.ops.fa_mlir.append(*given)
+
+
+def register(library: Any) -> None:
+    """Gives torch the operator."""
+    import torch
+
+    library.define(SCHEMA)
+    for device in "CPU", "CUDA":
+        library.impl("append", _run, device)
+    torch.library.register_fake("fa_mlir::append", lambda query, *more: torch.empty_like(query))
