@@ -6,7 +6,6 @@ elements that turns queries (`_queries`), and fa.append.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,23 +111,33 @@ def _write(kind: _Kind) -> str:
                       f"func.func @append({', '.join([*arguments, '%turned: !query'])}) {{", *[f"  {line}" for line in lines], "}\n"])
 
 
-@functools.lru_cache(maxsize=256)
-def _compile(kind: _Kind, chip: str | None) -> Any:
-    return compile_text(_write(kind), chip)
+# Calls of all arguments, by what decides the code.
+_calls: dict[tuple, Any] = {}
+
+
+def _make_call(kind: _Kind, device: Any) -> Any:
+    compiled = compile_text(_write(kind), None if device is None else find_chip(device.index or 0))
+    if device is not None:
+        return compiled.load().launch
+    names = [argument.name for argument in compiled.arguments]
+    return lambda *tensors: compiled(**dict(zip(names, tensors)))
 
 
 def _run(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_pages: Any, cosines: Any,
          sines: Any, interleaved: bool, is_local: bool) -> Any:
     import torch
 
-    names = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
-    angles = None if cosines is None else (names[cosines.dtype], cosines.shape[1], interleaved)
-    kind = _Kind(names[query.dtype], query.shape[3], value_cache.shape[3], key is not None, key_pages is not None, angles, is_local)
+    device = query.device if query.is_cuda else None
+    angles = None if cosines is None else (cosines.dtype, cosines.shape[1], interleaved)
+    decided = (query.dtype, query.shape[3], value_cache.shape[3], key is not None, key_pages is not None, angles, is_local, device)
+    call = _calls.get(decided)
+    if call is None:
+        names = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
+        known = None if angles is None else (names[angles[0]], *angles[1:])
+        call = _calls[decided] = _make_call(_Kind(names[query.dtype], *decided[1:5], known, is_local), device)
     turned = torch.empty_like(query)
-    given = dict(query=query, key=key, value=value, key_cache=key_cache, value_cache=value_cache, key_lengths=key_lengths,
-                 key_pages=key_pages, cosines=cosines, sines=sines, turned=turned)
-    _compile(kind, find_chip(query.device.index or 0) if query.is_cuda else None)(
-        **{name: tensor for name, tensor in given.items() if tensor is not None})
+    call(*[tensor for tensor in (query, key, value, key_cache, value_cache, key_lengths, key_pages, cosines, sines, turned)
+           if tensor is not None])
     return turned
 
 
