@@ -11,20 +11,23 @@ from typing import Any
 
 from .entries import compile_text, find_chip
 
-#: The operator of torch. Sequences without room for their rows keep their cache, and get queries of NaN.
+#: The operator of torch. Sequences without room for their rows keep their cache, and get queries of NaN; packed queries give nothing.
 SCHEMA = ("append(Tensor query, Tensor? key, Tensor? value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor key_lengths, "
-          "Tensor? key_pages, Tensor? cosines, Tensor? sines, bool interleaved, bool is_local) -> Tensor")
+          "Tensor? key_starts, Tensor? key_pages, Tensor? cosines, Tensor? sines, bool interleaved, bool is_local) -> Tensor")
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What decides the text. angles: the type of cosines and sines, their columns, and whether pairs are interleaved.
-    is_local: whether queries have positions one after another, else all have that of the first new row."""
+    """What decides the text. has_queries: whether these are turned; has_rows, is_packed, is_paged: whether there are new
+    rows, these are packed, and the cache is one of pages. angles: the type of cosines and sines, their columns, and whether
+    pairs are interleaved. is_local: whether queries have positions one after another, else all have that of the first row."""
 
     element: str
     head_dim: int
     value_head_dim: int
+    has_queries: bool
     has_rows: bool
+    is_packed: bool
     is_paged: bool
     angles: tuple[str, int, bool] | None
     is_local: bool
@@ -66,6 +69,10 @@ def _queries(kind: _Kind) -> list[str]:
     element = kind.element
     body = [f"%{name} = linalg.index {dim} : index" for dim, name in enumerate("bihd")]
     body += _load("x", element, "%query[%b, %i, %h, %d] : !query")
+    if kind.is_packed:
+        body += ["%next = arith.addi %b, %c1 : index", "%rows_begin = memref.load %key_starts[%b] : !lengths",
+                 "%rows_end = memref.load %key_starts[%next] : !lengths", "%rows = arith.subi %rows_end, %rows_begin : i32",
+                 "%new = arith.index_cast %rows : i32 to index"]
     body += ["%length = memref.load %key_lengths[%b] : !lengths", "%end = arith.index_cast %length : i32 to index",
              "%begin = arith.subi %end, %new : index", f"%place = arith.addi %begin, {'%i' if kind.is_local else '%c0'} : index",
              *(_turn(kind) if kind.angles else []), "%starts = arith.cmpi sge, %begin, %c0 : index", "%ends = arith.cmpi sle, %end, %size : index",
@@ -79,21 +86,28 @@ def _queries(kind: _Kind) -> list[str]:
 
 def _write(kind: _Kind) -> str:
     """@append: arguments as `_run` names them."""
-    strides = "strided<[?, ?, ?, 1], offset: ?>"
-    types = [f"!query = memref<?x?x?x{kind.head_dim}x{kind.element}, {strides}>",
-             f"!value = memref<?x?x?x{kind.value_head_dim}x{kind.element}, {strides}>",
+    def memory(rank: int, head_dim: int) -> str:
+        return f"memref<{'?x' * rank}{head_dim}x{kind.element}, strided<[{'?, ' * rank}1], offset: ?>>"
+
+    rank = 2 if kind.is_packed else 3
+    types = [f"!query = {memory(3, kind.head_dim)}", f"!value = {memory(3, kind.value_head_dim)}",
+             f"!rows = {memory(rank, kind.head_dim)}", f"!value_rows = {memory(rank, kind.value_head_dim)}",
              "!lengths = memref<?xi32, strided<[?], offset: ?>>", "!pages = memref<?x?xi32, strided<[?, ?], offset: ?>>"]
-    arguments = ["%query: !query", *["%key: !query", "%value: !value"] * kind.has_rows, "%key_cache: !query", "%value_cache: !value",
-                 "%key_lengths: !lengths", *["%key_pages: !pages"] * kind.is_paged]
+    arguments = [*["%query: !query"] * kind.has_queries, *["%key: !rows", "%value: !value_rows"] * kind.has_rows,
+                 "%key_cache: !query", "%value_cache: !value", "%key_lengths: !lengths", *["%key_starts: !lengths"] * kind.is_packed,
+                 *["%key_pages: !pages"] * kind.is_paged]
     lines = [f"%c{i} = arith.constant {i} : index" for i in range(3)]
-    lines += ["%nan = arith.constant 0x7FC00000 : f32",
-              "%new = memref.dim %key, %c1 : !query" if kind.has_rows else "%new = arith.constant 0 : index",
-              f"%{'page' if kind.is_paged else 'size'} = memref.dim %key_cache, %c1 : !query"]
-    rotary = pages = order = ""
+    lines += ["%nan = arith.constant 0x7FC00000 : f32", f"%{'page' if kind.is_paged else 'size'} = memref.dim %key_cache, %c1 : !query"]
+    if not kind.is_packed:
+        lines.append("%new = memref.dim %key, %c1 : !rows" if kind.has_rows else "%new = arith.constant 0 : index")
+    clauses, orders = "key_lengths(%key_lengths : !lengths)", []
+    if kind.is_packed:
+        clauses += " key_starts(%key_starts : !lengths)"
+        orders += ["key_dims = #fa.dims<s, h, d>", "value_dims = #fa.dims<s, h, d>"]
     if kind.is_paged:
         lines += ["%count = memref.dim %key_pages, %c1 : !pages", "%size = arith.muli %count, %page : index"]
-        pages = " key_pages(%key_pages : !pages)"
-        order = "\n      {key_cache_dims = #fa.dims<p, s, h, d>, value_cache_dims = #fa.dims<p, s, h, d>}"
+        clauses += " key_pages(%key_pages : !pages)"
+        orders += ["key_cache_dims = #fa.dims<p, s, h, d>", "value_cache_dims = #fa.dims<p, s, h, d>"]
     if kind.angles:
         element, columns, interleaved = kind.angles
         types.append(f"!angles = memref<?x{columns}x{element}, strided<[?, 1], offset: ?>>")
@@ -101,14 +115,15 @@ def _write(kind: _Kind) -> str:
         lines += [f"%{name} = arith.constant {value} : index"
                   for name, value in (("half", columns), ("both", 2 * columns), ("last_column", columns - 1))]
         lines += ["%positions = memref.dim %cosines, %c0 : !angles", "%last = arith.subi %positions, %c1 : index"]
-        rotary = f" rotary {'interleaved' if interleaved else 'halves'}(%cosines, %sines : !angles, !angles)"
-    lines += _queries(kind)
+        clauses += f" rotary {'interleaved' if interleaved else 'halves'}(%cosines, %sines : !angles, !angles)"
+    if kind.has_queries:
+        arguments.append("%turned: !query")
+        lines += _queries(kind)
     if kind.has_rows:
-        lines.append("fa.append ins(%key, %value : !query, !value) outs(%key_cache, %value_cache : !query, !value)\n"
-                     f"      key_lengths(%key_lengths : !lengths){pages}{rotary}{order}")
-    lines.append("return")
+        lines.append("fa.append ins(%key, %value : !rows, !value_rows) outs(%key_cache, %value_cache : !query, !value)\n"
+                     f"      {clauses} {{{', '.join(orders)}}}")
     return "\n".join([*types, "#all = affine_map<(b, i, h, d) -> (b, i, h, d)>",
-                      f"func.func @append({', '.join([*arguments, '%turned: !query'])}) {{", *[f"  {line}" for line in lines], "}\n"])
+                      f"func.func @append({', '.join(arguments)}) {{", *[f"  {line}" for line in [*lines, "return"]], "}\n"])
 
 
 # Calls of all arguments, by what decides the code.
@@ -123,22 +138,24 @@ def _make_call(kind: _Kind, device: Any) -> Any:
     return lambda *tensors: compiled(**dict(zip(names, tensors)))
 
 
-def _run(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_pages: Any, cosines: Any,
-         sines: Any, interleaved: bool, is_local: bool) -> Any:
+def _run(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
+         cosines: Any, sines: Any, interleaved: bool, is_local: bool) -> Any:
     import torch
 
     device = query.device if query.is_cuda else None
     angles = None if cosines is None else (cosines.dtype, cosines.shape[1], interleaved)
-    decided = (query.dtype, query.shape[3], value_cache.shape[3], key is not None, key_pages is not None, angles, is_local, device)
+    has_queries = query.dim() == 4
+    decided = (query.dtype, query.shape[-1], value_cache.shape[3], has_queries, key is not None, key_starts is not None,
+               key_pages is not None, angles, is_local, device)
     call = _calls.get(decided)
     if call is None:
         names = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
         known = None if angles is None else (names[angles[0]], *angles[1:])
-        call = _calls[decided] = _make_call(_Kind(names[query.dtype], *decided[1:5], known, is_local), device)
-    turned = torch.empty_like(query)
-    call(*[tensor for tensor in (query, key, value, key_cache, value_cache, key_lengths, key_pages, cosines, sines, turned)
-           if tensor is not None])
-    return turned
+        call = _calls[decided] = _make_call(_Kind(names[query.dtype], *decided[1:7], known, is_local), device)
+    turned = torch.empty_like(query) if has_queries else None
+    call(*[tensor for tensor in (query if has_queries else None, key, value, key_cache, value_cache, key_lengths, key_starts, key_pages,
+                                 cosines, sines, turned) if tensor is not None])
+    return query.new_empty(0) if turned is None else turned
 
 
 def _lay_out(tensor: Any) -> Any:
@@ -148,10 +165,11 @@ def _lay_out(tensor: Any) -> Any:
     return (tensor if tensor.stride(-1) == 1 else tensor.contiguous()).resolve_neg()
 
 
-def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_pages: Any, cosines: Any,
-           sines: Any, interleaved: bool, is_local: bool) -> Any:
-    """Writes key and value, (batch, rows, key heads, head dim), or None, behind the rows of a cache, and returns the
-    queries, turned. key_lengths, int32, (batch), count the new rows; key_pages: of a cache in pages.
+def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
+           cosines: Any, sines: Any, interleaved: bool, is_local: bool) -> Any:
+    """Writes key and value, (batch, rows, key heads, head dim), packed with key_starts, or None, behind the rows of a cache,
+    and returns the queries, turned where these are not packed. key_lengths, int32, (batch), count the new rows; key_pages: of
+    a cache in pages.
 
     cosines, sines: (positions, turned dims / 2), or None. A sequence that has no room stays as it was, and its
     queries are NaN."""
@@ -167,12 +185,14 @@ def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, k
             cosines = sines = None
         elif cosines.dtype != sines.dtype or cosines.dtype == torch.float64:
             cosines, sines = cosines.float(), sines.float()
-    given = (*map(_lay_out, (query, key, value)), key_cache, value_cache, key_lengths, key_pages, *map(_lay_out, (cosines, sines)),
-             interleaved, is_local)
+    given = (*map(_lay_out, (query, key, value)), key_cache, value_cache, key_lengths, key_starts, key_pages,
+             *map(_lay_out, (cosines, sines)), interleaved, is_local)
     if (type(query) is torch.Tensor and (query.is_cpu or query.is_cuda) and not torch.compiler.is_compiling()
             and not torch._C._len_torch_dispatch_stack()):
-        return _run(*given)
-    return torch.ops.fa_mlir.append(*given)
+        turned = _run(*given)
+    else:
+        turned = torch.ops.fa_mlir.append(*given)
+    return turned if query.dim() == 4 else query
 
 
 def register(library: Any) -> None:
@@ -182,4 +202,4 @@ def register(library: Any) -> None:
     library.define(SCHEMA)
     for device in "CPU", "CUDA":
         library.impl("append", _run, device)
-    torch.library.register_fake("fa_mlir::append", lambda query, *more: torch.empty_like(query))
+    torch.library.register_fake("fa_mlir::append", lambda query, *more: torch.empty_like(query) if query.dim() == 4 else query.new_empty(0))

@@ -175,6 +175,16 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     where neither causal nor a window is). num_splits is not read. Takes no gradient.
     Returns the output, or (output, lse).
     """
+    return call_with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
+                             block_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, alibi_slopes,
+                             return_softmax_lse)
+
+
+def call_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
+                      cache_batch_idx: Any, cache_leftpad: Any, block_table: Any, softmax_scale: float | None, causal: bool,
+                      window_size: tuple, softcap: float, rotary_interleaved: bool, alibi_slopes: Any, return_lse: bool,
+                      query_starts: Any = None, new_starts: Any = None) -> Any:
+    """flash_attn_with_kvcache, also of packed queries and packed new rows."""
     import torch
 
     if cache_leftpad is not None:
@@ -184,17 +194,17 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     window = check_window(window_size)
 
     def check(q: Any, lengths: Any, pages: Any) -> None:
-        starts = None if pages is None else (None, None, pages)
+        starts = None if pages is None else (query_starts, None, pages)
         decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, None, "bottom_right" if check_flag("causal", causal) else None, window,
-                             softcap or None, alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_softmax_lse, starts)
+                             softcap or None, alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_lse, starts)
         if not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
-            refusal = _ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[3], v_cache.shape[3],
+            refusal = _ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[-1], v_cache.shape[3],
                                   q.device.index or 0 if q.is_cuda else None)
             if refusal is not None:
                 raise UnsupportedError(*refusal)
 
     with torch.no_grad():
         q, lengths, pages = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table,
-                                    causal or window != (-1, -1), rotary_interleaved, check)
-        return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window, softcap, alibi_slopes, return_softmax_lse,
-                     key_lengths=lengths, key_pages=pages)
+                                    query_starts, new_starts, causal or window != (-1, -1), rotary_interleaved, check)
+        return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window, softcap, alibi_slopes, return_lse,
+                     query_starts=query_starts, key_lengths=lengths, key_pages=pages)

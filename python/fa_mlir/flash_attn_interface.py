@@ -10,8 +10,7 @@ from typing import Any
 
 from .arguments import refuse, refuse_array, show_shape
 from .errors import UnsupportedError, renames_arguments
-from .flash_attn import _call, _renames, _split
-from .flash_attn import flash_attn_with_kvcache as _with_kvcache
+from .flash_attn import _call, _renames, _split, call_with_kvcache
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_with_kvcache", "get_scheduler_metadata"]
@@ -96,7 +95,9 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens
                  deterministic=deterministic, query_starts=cu_seqlens_q, key_starts=cu_seqlens_k, query_lengths=seqused_q, key_lengths=seqused_k)
 
 
-@renames_arguments(block_table="page_table")
+@renames_arguments(query="q", key="k_cache", value="v_cache", window="window_size", scale="softmax_scale", block_table="page_table",
+                   key_pages="page_table", key_lengths="cache_seqlens", query_starts="cu_seqlens_q", new_starts="cu_seqlens_k_new",
+                   return_lse="return_softmax_lse")
 def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v: Any = None, qv: Any = None,
                             rotary_cos: Any = None, rotary_sin: Any = None, cache_seqlens: Any = None,
                             cache_batch_idx: Any = None, cache_leftpad: Any = None, page_table: Any = None,
@@ -106,9 +107,13 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
                             window_size: tuple = (-1, -1), attention_chunk: int = 0, softcap: float = 0.0,
                             rotary_interleaved: bool = True, scheduler_metadata: Any = None, num_splits: int = 0,
                             pack_gqa: bool | None = None, sm_margin: int = 0, return_softmax_lse: bool = False) -> Any:
-    """As fa_mlir.flash_attn.flash_attn_with_kvcache, with page_table for block_table."""
-    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, cu_seqlens_q=cu_seqlens_q,
-                  cu_seqlens_k_new=cu_seqlens_k_new, rotary_seqlens=rotary_seqlens, attention_chunk=attention_chunk)
-    return _with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx,
-                         cache_leftpad, page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved,
-                         None, num_splits, return_softmax_lse)
+    """As fa_mlir.flash_attn.flash_attn_with_kvcache, with page_table for block_table. With cu_seqlens_q, int32, (batch + 1), q
+    is packed, (query rows, heads, head dim), and the lse (heads, query rows); with cu_seqlens_k_new k and v are. max_seqlen_q
+    is not read. Packed queries take no rotary embedding."""
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, rotary_seqlens=rotary_seqlens,
+                  attention_chunk=attention_chunk)
+    if cu_seqlens_k_new is not None and k is None:
+        raise refuse("cu_seqlens_k_new", "is given without k, expected both")
+    return call_with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
+                             page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, None, return_softmax_lse,
+                             cu_seqlens_q, cu_seqlens_k_new)

@@ -11,24 +11,33 @@ from typing import Any
 
 from .append import append
 from .arguments import refuse, refuse_array, show_shape
+from .errors import UnsupportedError
 
 
-def _check_ranks(q: Any, k_cache: Any, v_cache: Any, block_table: Any) -> None:
+def _check_ranks(q: Any, k_cache: Any, v_cache: Any, block_table: Any, starts: dict[str, Any]) -> int:
+    """Returns the number of sequences. starts: of packed queries and new rows, by their names; None where these are not."""
     import torch
 
-    if not q.dim() == k_cache.dim() == v_cache.dim() == 4:
-        for name, tensor in ("q", q), ("k_cache", k_cache), ("v_cache", v_cache):
-            if tensor.dim() != 4:
-                raise refuse(name, f"has rank {tensor.dim()}, expected 4")
+    for name, table in starts.items():
+        if table is not None and not isinstance(table, torch.Tensor):
+            raise refuse_array(name, table)
+        if table is not None and (table.dim() != 1 or table.dtype != torch.int32):
+            raise refuse(name, f"has shape {show_shape(table.shape)} and dtype {table.dtype}, expected (batch + 1,) and int32")
+    query_starts = starts["query_starts"]
+    for name, tensor, rank in ("q", q, 4 if query_starts is None else 3), ("k_cache", k_cache, 4), ("v_cache", v_cache, 4):
+        if tensor.dim() != rank:
+            raise refuse(name, f"has rank {tensor.dim()}, expected {rank}")
+    batch = q.shape[0] if query_starts is None else query_starts.shape[0] - 1
     if block_table is not None:
         if not isinstance(block_table, torch.Tensor):
             raise refuse_array("block_table", block_table)
-        if block_table.dim() != 2 or block_table.shape[0] != q.shape[0] or block_table.dtype != torch.int32:
+        if block_table.dim() != 2 or block_table.shape[0] != batch or block_table.dtype != torch.int32:
             raise refuse("block_table", f"has shape {show_shape(block_table.shape)} and dtype {block_table.dtype}, expected "
-                         f"({q.shape[0]}, pages) and int32")
+                         f"({batch}, pages) and int32")
+    return batch
 
 
-def _check_cache(q: Any, k_cache: Any, v_cache: Any, block_table: Any, cache_batch_idx: Any) -> None:
+def _check_cache(q: Any, k_cache: Any, v_cache: Any, batch: int, block_table: Any, cache_batch_idx: Any) -> None:
     """What attention() says of a cache that is only read, here before it is written or copied."""
     import torch
 
@@ -38,15 +47,14 @@ def _check_cache(q: Any, k_cache: Any, v_cache: Any, block_table: Any, cache_bat
             raise refuse(name, f"has dtype {tensor.dtype}, expected that of q, {q.dtype}")
         if not torch.compiler.is_compiling() and tensor.is_neg():
             raise refuse(name, "is a negated view, expected the memory itself")
-        if tensor.stride(3) != 1 and tensor.shape[3] != 1:
-            raise refuse(name, f"has stride {tensor.stride(3)} in the head dim, expected 1: pass a contiguous copy")
+        if tensor.stride(-1) != 1 and tensor.shape[-1] != 1:
+            raise refuse(name, f"has stride {tensor.stride(-1)} in the head dim, expected 1: pass a contiguous copy")
     heads = k_cache.shape[2]
-    if not heads or q.shape[2] % heads:
-        raise refuse("k_cache", f"has {heads} heads, expected a divisor of q's {q.shape[2]}")
-    if v_cache.shape[:3] != k_cache.shape[:3] or k_cache.shape[3] != q.shape[3]:
+    if not heads or q.shape[-2] % heads:
+        raise refuse("k_cache", f"has {heads} heads, expected a divisor of q's {q.shape[-2]}")
+    if v_cache.shape[:3] != k_cache.shape[:3] or k_cache.shape[3] != q.shape[-1]:
         raise refuse("k_cache", f"has shape {show_shape(k_cache.shape)} and 'v_cache' {show_shape(v_cache.shape)}, expected the same "
-                     f"but for v_cache's head dim, and q's head dim, {q.shape[3]}")
-    batch = q.shape[0]
+                     f"but for v_cache's head dim, and q's head dim, {q.shape[-1]}")
     if block_table is not None:
         if cache_batch_idx is not None:
             raise refuse("cache_batch_idx", "is given with block_table, expected one of the two")
@@ -64,7 +72,8 @@ def _check_cache(q: Any, k_cache: Any, v_cache: Any, block_table: Any, cache_bat
             _check_range("cache_batch_idx", "the item", cache_batch_idx, k_cache.shape[0] - 1)
 
 
-def _check_rows(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, length: int, cos: Any, sin: Any) -> None:
+def _check_rows(q: Any, k_cache: Any, v_cache: Any, batch: int, k: Any, v: Any, new_starts: Any, length: int, cos: Any,
+                sin: Any) -> None:
     """New rows and rotary tables."""
     import torch
 
@@ -79,14 +88,17 @@ def _check_rows(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, length: int,
             raise refuse(name, f"is given alone, expected {both}")
     if k is not None:
         for name, tensor, cache in ("k", k, k_cache), ("v", v, v_cache):
-            expected = (q.shape[0], k.shape[1] if k.dim() > 1 else 1, *cache.shape[2:])
+            if new_starts is None:
+                expected = (batch, k.shape[1] if k.dim() > 1 else 1, *cache.shape[2:])
+            else:
+                expected = (k.shape[0] if k.dim() else 1, *cache.shape[2:])
             if tuple(tensor.shape) != expected:
                 raise refuse(name, f"has shape {show_shape(tensor.shape)}, expected {show_shape(expected)}")
     if cos is not None:
         for name, table in ("rotary_cos", cos), ("rotary_sin", sin):
-            if table.dim() != 2 or table.shape != cos.shape or table.shape[0] < length or 2 * table.shape[1] > q.shape[3]:
+            if table.dim() != 2 or table.shape != cos.shape or table.shape[0] < length or 2 * table.shape[1] > q.shape[-1]:
                 raise refuse(name, f"has shape {show_shape(table.shape)}, expected the {length} positions of the cache or more and at "
-                             f"most {q.shape[3] // 2} dims, the same of both tables")
+                             f"most {q.shape[-1] // 2} dims, the same of both tables")
 
 
 def _has_integers(tensor: Any) -> bool:
@@ -121,46 +133,53 @@ def _find_lengths(cache_seqlens: Any, batch: int, device: Any, most: int) -> Any
     return lengths.to(device, torch.int32).expand(batch)
 
 
-def _check_range(name: str, what: str, numbers: Any, most: int, why: str = "") -> None:
-    """Of numbers that the host reads."""
+def _check_range(name: str, what: str, numbers: Any, most: Any, why: str = "") -> None:
+    """Of numbers that the host reads. most: a number, or one of each."""
     is_wrong = (numbers < 0) | (numbers > most)
     if is_wrong.any():
-        raise refuse(name, f"has {what} {int(numbers[is_wrong][0])}, expected 0 to {most}{why}")
+        limit = most if isinstance(most, int) else int(most[is_wrong][0])
+        raise refuse(name, f"has {what} {int(numbers[is_wrong][0])}, expected 0 to {limit}{why}")
 
 
 def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
-            cache_batch_idx: Any, block_table: Any, is_local: bool, rotary_interleaved: bool, check: Callable) -> tuple:
-    """Arguments as of flash_attn_with_kvcache. Returns q, turned, the lengths of the caches, int32, (batch), None for
-    all of them, and the pages that sequences have, None where each has an item of its own.
+            cache_batch_idx: Any, block_table: Any, query_starts: Any, new_starts: Any, is_local: bool, rotary_interleaved: bool,
+            check: Callable) -> tuple:
+    """Arguments as of flash_attn_with_kvcache, of packed queries and new rows with starts. Returns q, turned, the lengths of
+    the caches, int32, (batch), None for all of them, and the pages that sequences have, None where each has an item of its own.
 
     is_local: whether queries have places one after another, as causal and windows need;
     check: raises where attention of (q, lengths, pages) has no form."""
     import torch
 
-    _check_ranks(q, k_cache, v_cache, block_table)
-    if k is not None or cache_batch_idx is not None:
-        _check_cache(q, k_cache, v_cache, block_table, cache_batch_idx)
-    batch = q.shape[0]
+    batch = _check_ranks(q, k_cache, v_cache, block_table, {"query_starts": query_starts, "new_starts": new_starts})
+    if k is not None or cache_batch_idx is not None or query_starts is not None:
+        _check_cache(q, k_cache, v_cache, batch, block_table, cache_batch_idx)
     size = k_cache.shape[1] if block_table is None else block_table.shape[1] * k_cache.shape[1]
     if k is not None or v is not None or rotary_cos is not None or rotary_sin is not None:
-        _check_rows(q, k_cache, v_cache, k, v, size, rotary_cos, rotary_sin)
+        _check_rows(q, k_cache, v_cache, batch, k, v, new_starts, size, rotary_cos, rotary_sin)
         if cache_seqlens is None:
             raise refuse("k" if k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
+        if query_starts is not None and rotary_cos is not None:
+            raise UnsupportedError("rotary_cos", "given with packed queries", "None", "turn queries and keys before")
+    # New rows of each sequence, and the fewest there can be.
+    new: Any = 0 if k is None else k.shape[1] if new_starts is None else new_starts.diff()
     lengths: Any = None
-    new = 0 if k is None else k.shape[1]
     if cache_seqlens is not None:
-        lengths = _find_lengths(cache_seqlens, batch, q.device, size - new)
+        lengths = _find_lengths(cache_seqlens, batch, q.device, size - new if isinstance(new, int) else size)
     if cache_batch_idx is not None:
         # An item of the cache is a page.
         block_table = cache_batch_idx.to(torch.int32)[:, None]
+    elif query_starts is not None and block_table is None:
+        block_table = torch.arange(batch, dtype=torch.int32, device=q.device)[:, None]
     if block_table is not None and lengths is None:
         lengths = torch.full((batch,), size, dtype=torch.int32, device=q.device)
     if k is not None:
+        ends = lengths + new
         if lengths.is_cpu and not torch.compiler.is_compiling():
             _check_range("cache_seqlens", "the length", lengths, size - new, ", which leaves room for k")
         # What attention refuses is refused before anything is written.
         check(q, lengths, block_table)
-        lengths = lengths + new
+        lengths = ends
     if k is not None or rotary_cos is not None:
-        q = append(q, k, v, k_cache, v_cache, lengths, block_table, rotary_cos, rotary_sin, rotary_interleaved, is_local)
+        q = append(q, k, v, k_cache, v_cache, lengths, new_starts, block_table, rotary_cos, rotary_sin, rotary_interleaved, is_local)
     return q, lengths, block_table

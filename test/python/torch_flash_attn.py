@@ -174,11 +174,51 @@ class FlashAttention(unittest.TestCase):
                         before = before.clone().index_put((torch.tensor(item), torch.arange(length, length + 3)), before.new_zeros(()))
                     self.assertTrue(torch.equal(cache, before))
 
+    def test_packed_queries_of_a_cache(self):
+        """FlashAttention-3's, contiguous and in pages, with packed new rows and without, as each sequence alone."""
+        starts, lengths = torch.tensor([0, 3, 3, 8]), [11, 5, 20]
+        counts = starts.diff().tolist()
+        q = torch.randn(8, 4, 16)
+        new = [torch.randn(8, 2, dim) for dim in (16, 24)]
+        pages = torch.randperm(12)[:9].reshape(3, 3).int()
+        pool = [torch.randn(12, 8, 2, dim) for dim in (16, 24)]
+        whole = [cache[pages.long()].flatten(1, 2) for cache in pool]
+        for table, caches in (pages, pool), (None, whole):
+            for has_rows, causal in ((False, True), (True, True), (True, False)):
+                after = [cache.clone() for cache in caches]
+                before = [length - (count if has_rows else 0) for length, count in zip(lengths, counts)]
+                output, lse = flash_attn_interface.flash_attn_with_kvcache(
+                    q, *after, *(new if has_rows else [None, None]), cache_seqlens=torch.tensor(before, dtype=torch.int32),
+                    page_table=table, cu_seqlens_q=starts.int(), cu_seqlens_k_new=starts.int() if has_rows else None, max_seqlen_q=5,
+                    causal=causal, return_softmax_lse=True)
+                self.assertEqual((output.shape, lse.shape), ((8, 4, 24), (4, 8)))
+                for item, (length, count) in enumerate(zip(lengths, counts)):
+                    rows = slice(int(starts[item]), int(starts[item + 1]))
+                    held = [cache[item, :length].clone() for cache in whole]
+                    for cache, mine, added in zip(after, held, new):
+                        if has_rows and count:
+                            mine[length - count:] = added[rows]
+                        kept = cache[pages[item].long()].flatten(0, 1) if table is not None else cache[item]
+                        self.assertTrue(torch.equal(kept[:length], mine))
+                    if count:
+                        expected, of_rows = self.expect(q[None, rows], held[0][None], held[1][None], causal)
+                        self.assertLess(relative_error(output[None, rows], expected), 2e-6)
+                        self.assertLess(float((lse[:, rows] - of_rows[0]).abs().max()), 1e-5)
+        refused = lambda **more: flash_attn_interface.flash_attn_with_kvcache(
+            q, *whole, **{"cache_seqlens": 4, "cu_seqlens_q": starts.int(), **more})
+        for more, error, text in (({"cu_seqlens_q": starts}, ValueError, "cu_seqlens_q' has shape .* torch.int64"),
+                                  ({"rotary_cos": torch.rand(24, 4), "rotary_sin": torch.rand(24, 4)}, NotImplementedError, "rotary_cos"),
+                                  ({"cu_seqlens_k_new": starts.int()}, ValueError, "cu_seqlens_k_new' is given without k"),
+                                  ({"k": new[0], "v": new[1], "cache_seqlens": 22, "cu_seqlens_k_new": starts.int()}, ValueError,
+                                   "cache_seqlens' has the length 22, expected 0 to 21")):
+            with self.assertRaisesRegex(error, text):
+                refused(**more)
+
     def test_no_room_for_new_rows(self):
         """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""
         q, new, cache = torch.randn(3, 1, 2, 8), torch.randn(3, 2, 2, 8), torch.randn(3, 10, 2, 8)
         after, ends = cache.clone(), torch.tensor([11, 10, 1], dtype=torch.int32)
-        turned = append.append(q, new, new, after, after.clone(), ends, None, None, None, False, True)
+        turned = append.append(q, new, new, after, after.clone(), ends, None, None, None, None, False, True)
         self.assertTrue(turned[[0, 2]].isnan().all() and torch.equal(turned[1], q[1]))
         self.assertTrue(torch.equal(after[[0, 2]], cache[[0, 2]]) and torch.equal(after[1, 8:], new[1]))
 
