@@ -13,7 +13,7 @@ from operator import index
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
-from .problem import LAYOUTS, from_text
+from .problem import LAYOUTS, OPERAND_TYPES, from_text
 from .tensors import dense_strides
 
 CAUSAL = (None, "bottom_right", "top_left")
@@ -230,13 +230,9 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
                          "contiguous copy")
 
 
-#: Types of elements that attention is computed on.
-_HELD = ("f16", "bf16", "f32")
-
-
 def check_same_types(query: Any, key: Any, value: Any, kind: Any) -> None:
-    if (not query.dtype == key.dtype == value.dtype and kind.type(query) not in _HELD
-            and (kind.type(key) in _HELD or kind.type(value) in _HELD)):
+    if (not query.dtype == key.dtype == value.dtype and kind.type(query) not in OPERAND_TYPES
+            and (kind.type(key) in OPERAND_TYPES or kind.type(value) in OPERAND_TYPES)):
         raise refuse("query", f"has dtype {query.dtype}, expected float16, bfloat16 or float32, as key or value")
     for name, array in ("key", key), ("value", value):
         if array.dtype != query.dtype:

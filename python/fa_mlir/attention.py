@@ -19,7 +19,7 @@ from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced,
                         clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, plan
-from .problem import LAYOUTS, Types, from_text
+from .problem import LAYOUTS, OPERAND_TYPES, Types, from_text
 
 _functions: dict[tuple, Any] = {}
 _Function = TypeVar("_Function", bound=Callable)
@@ -35,7 +35,7 @@ def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: A
     types = Types(NumpyArrays.type(query), query.shape[-1], value.shape[-1])
     function = _functions.get((text, types))
     if function is None:
-        if types.element not in ("f16", "bf16", "f32"):
+        if types.element not in OPERAND_TYPES:
             raise UnsupportedError("query", f"of dtype {query.dtype}", "float16, bfloat16 or float32")
         if len(_functions) >= MOST_KEPT:
             _functions.clear()

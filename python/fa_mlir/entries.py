@@ -15,13 +15,12 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, CompilationError, UnsupportedError, make_error
-from .problem import Specification, Types, from_text, write_forward, write_gradient
+from .problem import OPERAND_TYPES, Specification, Types, from_text, write_forward, write_gradient
 from .runtime import find_capability
 
 _OUTPUT, _LSE = -1, -2
 # FaDataType of operands.
 _NAMES = {0: "f16", 1: "bf16", 2: "f32", 3: "f64", 4: "i8", 5: "i32", 6: "i64", 9: "i1"}
-_ELEMENTS = ("f16", "bf16", "f32")
 _SPELLED = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "f64": "float64", "i1": "bool", "i8": "int8", "i32": "int32",
             "i64": "int64"}
 _MOST_OUTPUTS = 16
@@ -132,7 +131,7 @@ def compile_text(text: str, chip: str | None):
 
 def check_element(element: str, value_element: str) -> None:
     shown, value_shown = (f"of type {_SPELLED.get(each, each)}" if each else "of another type" for each in (element, value_element))
-    if element not in _ELEMENTS:
+    if element not in OPERAND_TYPES:
         raise UnsupportedError("query", shown, "float16, bfloat16 or float32", "convert with .to()")
     if value_element != element:
         raise UnsupportedError("value", f"{value_shown} with a query of {_SPELLED[element]}",
