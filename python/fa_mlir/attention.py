@@ -18,7 +18,7 @@ from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced,
                         check_flag, check_lengths, check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink, check_tensors,
                         clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
-from .planning import MOST_KEPT, find_text, plan
+from .planning import MOST_KEPT, find_text, plan, trace_functions
 from .problem import LAYOUTS, OPERAND_TYPES, Types, from_text
 
 _functions: dict[tuple, Any] = {}
@@ -301,18 +301,19 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
                                       and any(map(requires_gradient, (query, key, value)))))
     if starts is not None:
         check_same_types(query, key, value, kind)
+    if is_torch and not needs_gradient and torch.is_grad_enabled() and (score is not None or (
+            # It has no gradient of what it captures, but torch.func asks each operator of it.
+            callable(mask) and out is None and not is_compiling and _are_transforms_active())):
+        score, mask, captured = trace_functions(score, mask, query)
+        needs_gradient = any(map(requires_gradient, captured))
     width = None
-
-    def decide() -> tuple:
-        nonlocal query, key, value, scale, width
-        if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
-            width = value.shape[-1]
-            query, key, value, scale = pad_heads(query, key, value, scale)
-        gives_lse = return_lse or needs_gradient or is_traced or (is_compiling and are_transforms_traced())
-        return plan(kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths, key_lengths,
-                    layout, gives_lse, starts, sink, dropout, deterministic and needs_gradient)
-
-    decided, tensors, numbers = decide()
+    if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
+        width = value.shape[-1]
+        query, key, value, scale = pad_heads(query, key, value, scale)
+    gives_lse = return_lse or needs_gradient or is_traced or (is_compiling and are_transforms_traced())
+    decided, tensors, numbers = plan(
+        kind, query, key, value, score, mask, causal, window, softcap, alibi, bias, scale, query_lengths, key_lengths, layout,
+        gives_lse, starts, sink, dropout, deterministic and needs_gradient)
     if is_torch and torch.autograd.forward_ad._current_level >= 0:
         for tensor in tensors:
             refuse_tangents(torch, score=tensor)
@@ -321,12 +322,6 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         check_out(out, query, key, value, tensors, find_text(decided))
         if is_torch and out.requires_grad and torch.is_grad_enabled():
             raise refuse("out", "requires a gradient, expected one that does not; under torch.no_grad() any may")
-    if is_torch and not needs_gradient and torch.is_grad_enabled() and (score is not None or (
-            # It has no gradient of what it captures, but torch.func asks each operator of it.
-            callable(mask) and out is None and not is_compiling and _are_transforms_active())):
-        needs_gradient = any(map(requires_gradient, tensors))
-        if needs_gradient:
-            decided, tensors, numbers = decide()
     if needs_gradient:
         if out is not None:
             raise refuse("out", "is given, expected None where a gradient is asked for")

@@ -7,7 +7,6 @@ calls stands behind it: packed sequences and pages, sizes of pairs, functions of
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from .arguments import check_number, check_window, describe_alibi, describe_bias, describe_mask, refuse
@@ -135,8 +134,9 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
             raise refuse("softcap", f"is {softcap}, expected {expected}")
         numbers.append(softcap)
     described: list[tuple | None] = [None, None, None, None]
+    is_function = isinstance(mask, Traced) or callable(mask)
     if alibi is not None or bias is not None or mask is not None or score is not None:
-        shape = _find_pairs(query, key, layout, starts, bias, mask)
+        shape = _find_pairs(query, key, layout, starts, bias, None if is_function else mask)
         if alibi is not None:
             alibi, described[0] = describe_alibi(alibi, kind, shape[0], shape[1])
             tensors.append(alibi)
@@ -144,7 +144,7 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
             bias, described[1] = describe_bias(bias, kind, shape)
             tensors.append(bias)
         if score is not None:
-            described[2] = _add_function("score", score, kind, query, tensors, numbers)
+            described[2] = _add_function("score", score, query, tensors, numbers)
     has_window = False
     if window is not None:
         left, right = check_window(window)
@@ -153,8 +153,8 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
             has_window = True
             numbers += [float(left), float(right)]
     if mask is not None:
-        if callable(mask) or isinstance(mask, Traced):
-            described[3] = _add_function("mask", mask, kind, query, tensors, numbers)
+        if is_function:
+            described[3] = _add_function("mask", mask, query, tensors, numbers)
         else:
             mask, pattern = describe_mask(mask, kind, shape)
             tensors.append(mask)
@@ -184,42 +184,65 @@ def _add_starts(starts: tuple, tensors: list, key: Any) -> tuple:
 
 
 def _find_pairs(query: Any, key: Any, layout: str, starts: tuple | None, bias: Any, mask: Any) -> tuple:
-    """(batch, heads, queries, keys), the last two without meaning for packed sequences."""
+    """(batch, heads, queries, keys), the last two without meaning for packed sequences. bias, mask: arrays."""
     if starts is None:
         heads_dim = 1 if layout == "bhsd" else 2
         return query.shape[0], query.shape[heads_dim], query.shape[3 - heads_dim], key.shape[3 - heads_dim]
     for name, array in ("bias", bias), ("mask", mask):
-        if array is not None and not callable(array):
+        if array is not None:
             raise UnsupportedError(name, "an array with packed or paged sequences", "a function",
                                    "a score or mask function that reads it as a captured tensor")
     batch = starts[0].shape[0] - 1 if starts[0] is not None else query.shape[0]
     return batch, query.shape[-2], 0, 0
 
 
-def _add_function(name: str, function: Callable | Traced, kind: Any, query: Any, tensors: list,
-                  numbers: list) -> tuple:
-    """The clause and the captures of a function of Python."""
-    if not callable(function) and not isinstance(function, Traced):
+def trace_functions(score: Any, mask: Any, query: Any) -> tuple[Any, Any, list]:
+    """score and mask for plan(), where they are functions traced, and the tensors that these capture."""
+    captured: list[Any] = []
+    if score is not None:
+        score = _trace("score", score, query)
+        captured += _split_captures(score)[0]
+    if callable(mask):
+        mask = _trace("mask", mask, query)
+        captured += _split_captures(mask)[0]
+    return score, mask, captured
+
+
+def _trace(name: str, function: Any, query: Any) -> Traced:
+    if isinstance(function, Traced):
+        return function
+    if not callable(function):
         raise refuse(name, f"is a {type(function).__name__}, expected a function " + (
             "(score, batch, head, query, key) -> score" if name == "score" else "(batch, head, query, key) -> bool"))
-    if isinstance(function, Traced):
-        clause, captures, values = function.clause, function.captures, function.values
-    elif torch is not None and torch.compiler.is_dynamo_compiling():
+    if torch is not None and torch.compiler.is_dynamo_compiling():
         from . import graph_regions
 
-        clause, captures, values = graph_regions.trace_region(name, function, query)
-    else:
-        try:
-            from . import tracing
-        except ModuleNotFoundError as error:
-            if error.name != "torch":
-                raise
-            raise UnsupportedError(name, "a function where torch is not installed, which traces it", "None or options such as "
-                                   "causal, window and softcap" + (", or an array" if name == "mask" else ""),
-                                   "pip install torch") from error
+        return Traced(*graph_regions.trace_region(name, function, query))
+    try:
+        from . import tracing
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise UnsupportedError(name, "a function where torch is not installed, which traces it", "None or options such as "
+                               "causal, window and softcap" + (", or an array" if name == "mask" else ""),
+                               "pip install torch") from error
 
-        traced = tracing.trace(name, function, query)
-        clause, captures, values = traced.clause, traced.captures, traced.values
-    for fields, value in zip(captures, values):
+    return tracing.trace(name, function, query)
+
+
+def _split_captures(traced: Traced) -> tuple[list, list]:
+    """Tensors and numbers that a function captures."""
+    tensors: list[Any] = []
+    numbers: list[Any] = []
+    for fields, value in zip(traced.captures, traced.values):
         (numbers if fields[2] is None else tensors).append(value)
-    return clause, captures
+    return tensors, numbers
+
+
+def _add_function(name: str, function: Any, query: Any, tensors: list, numbers: list) -> tuple:
+    """The clause and the captures of a function of Python."""
+    traced = _trace(name, function, query)
+    more_tensors, more_numbers = _split_captures(traced)
+    tensors += more_tensors
+    numbers += more_numbers
+    return traced.clause, traced.captures

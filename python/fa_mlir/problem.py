@@ -13,6 +13,7 @@ import functools
 import json
 import math
 from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 from .errors import INVALID_ARGUMENT, make_error
 
@@ -43,8 +44,7 @@ class Capture:
         return f"tensor<{''.join('?x' if size < 0 else f'{size}x' for size in self.shape)}{self.type}>"
 
 
-@dataclass(frozen=True)
-class Traced:
+class Traced(NamedTuple):
     """A clause of fa.attention, its captures as fields of Capture, and their
     values: tensors and numbers."""
 

@@ -405,6 +405,16 @@ class Functions(Edges):
                 fa_mlir.attention(*make_inputs(), score=lambda s, b, h, i, j: s + table[j], deterministic=is_asked).sum().backward()
             self.assertEqual(from_text(called.call_args.args[1]).deterministic, is_asked)
 
+    def test_one_plan(self):
+        """Also where captures alone have a gradient."""
+        table = torch.randn(8, requires_grad=True)
+        module = sys.modules["fa_mlir.attention"]
+        with mock.patch.object(module, "plan", wraps=module.plan) as planned, mock.patch.object(
+                tracing, "trace", wraps=tracing.trace) as traced:
+            output = fa_mlir.attention(*make_inputs(), score=lambda s, b, h, i, j: s + table[j], mask=lambda b, h, i, j: i >= j)
+        self.assertIsNotNone(output.grad_fn)
+        self.assertEqual((planned.call_count, traced.call_count), (1, 2))
+
     def test_what_is_no_number_at_edges(self):
         """NaN stays, and a bound may be one."""
         functional, nan = torch.nn.functional, math.nan
