@@ -186,7 +186,8 @@ def check_flag(name: str, value: Any) -> bool:
     raise refuse(name, f"is {value!r}, expected True or False")
 
 
-def check_window(window: Any) -> tuple[int, int]:
+def check_window(window: Any, takes_negative: bool = False) -> tuple[int, int]:
+    """Sizes to the left and right, -1 for unlimited. takes_negative: every negative number is unlimited, as in flash-attn."""
     if not hasattr(window, "__len__") or getattr(window, "shape", None) == () or len(window) != 2:
         raise refuse("window", f"is {window!r}, expected two integers, (left, right); -1 or None is unlimited")
     left, right = window
@@ -194,6 +195,8 @@ def check_window(window: Any) -> tuple[int, int]:
         left, right = (size if size is None or isinstance(size, int) else index(size) for size in (left, right))
     except TypeError:
         raise refuse("window", f"is {window!r}, expected integers; -1 or None is unlimited") from None
+    if not takes_negative and any(size is not None and size < -1 for size in (left, right)):
+        raise refuse("window", f"is {window!r}, expected sizes from 0; -1 or None is unlimited")
     # Beyond each length, and with one still an index.
     left, right = (-1 if size is None or size < 0 or size > 1 << 62 else size for size in (left, right))
     return left, right

@@ -4,9 +4,10 @@
 
 Tensors are (batch, sequence, heads, head dim), or packed (rows, heads, head dim);
 float16 or bfloat16 (here float32 too). causal and window_size are aligned to the bottom
-right; a query that sees no key gives 0. With return_attn_probs the log-sum-exp, (batch,
-heads, queries) or packed (heads, rows), comes second, which is +inf in such rows as
-there, and None for the probabilities, which are never made.
+right, and every negative size is unlimited; a query that sees no key gives 0. With
+return_attn_probs the log-sum-exp, (batch, heads, queries) or packed (heads, rows), comes
+second, which is +inf in such rows as there, and None for the probabilities, which are
+never made.
 
 dropout_p draws by Philox from torch's generator: fa_mlir.attention's dropout_state is
 the way to name seed and offset. What has no form raises UnsupportedError, which is a
@@ -50,7 +51,7 @@ def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None,
     if return_lse and dropout_p:
         raise UnsupportedError("return_attn_probs", "True with dropout_p", "False",
                                "attention(return_lse=True): probabilities and what is dropped are never made")
-    window: Any = check_window(window_size)
+    window: Any = check_window(window_size, takes_negative=True)
     if window == (-1, -1):
         window = None
     return attention(q, k, v, causal="bottom_right" if check_flag("causal", causal) else None, window=window, scale=softmax_scale,
@@ -191,7 +192,7 @@ def call_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary
         raise UnsupportedError("cache_leftpad", "given", "None",
                                "a mask function of attention() that hides the padding")
     check_tensors(torch, q, k_cache, v_cache)
-    window = check_window(window_size)
+    window = check_window(window_size, takes_negative=True)
 
     def check(q: Any, lengths: Any, pages: Any) -> None:
         starts = None if pages is None else (query_starts, None, pages)

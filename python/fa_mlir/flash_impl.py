@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from . import gradients, operator
-from .arguments import TorchArrays, check_dropout
+from .arguments import TorchArrays, check_dropout, check_window
 from .errors import UnsupportedError, renames_arguments
 from .planning import find_text, plan
 
@@ -67,7 +67,7 @@ def _restore(dropout_p: float, state: Any) -> tuple | None:
 
 
 def _find_window(left: int | None, right: int | None) -> tuple[int, int]:
-    return -1 if left is None else left, -1 if right is None else right
+    return check_window((left, right), takes_negative=True)
 
 
 def _nothing(query: Any, dtype: Any = None) -> Any:

@@ -336,7 +336,7 @@ class Attention(unittest.TestCase):
             ("mask.*is a bool", dict(mask=True)), ("key_lengths.*int64.*astype", dict(key_lengths=numpy.ones(2, int))),
             ("causal.*True.*bottom_right", dict(causal=True)), ("layout.*'sbhd'", dict(layout="sbhd")),
             ("softcap.*-1.*above 0", dict(softcap=-1.0)), ("window.*5", dict(window=5)),
-            ("window.*'a'", dict(window=("a", 0))), ("alibi.*rank 3", dict(alibi=draw(1, 2, 4))),
+            ("window.*\\(0, -2\\).*from 0; -1 or None is", dict(window=(0, -2))), ("window.*'a'", dict(window=("a", 0))), ("alibi.*rank 3", dict(alibi=draw(1, 2, 4))),
             ("alibi.*shape.*expected \\(4,\\)", dict(alibi=draw(5))), ("alibi.*float64", dict(alibi=numpy.ones(4))),
             ("bias.*broadcasts to \\(2, 4, 7, 19\\)", dict(bias=draw(8, 19))), ("bias.*rank 5", dict(bias=draw(1, 1, 1, 7, 19))),
             ("bias.*bool.*mask", dict(bias=numpy.ones((7, 19), bool))), ("mask.*float32.*bias", dict(mask=draw(7, 19))),

@@ -292,6 +292,8 @@ class Attention(unittest.TestCase):
             attention(query, key, value, dropout_p=0.5)
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'key' has 3 heads"):
             attention(query, key[:, :, :1].repeat(3, 2), value[:, :, :1].repeat(3, 2))
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, r"'window' is \(-5, 0\), expected sizes from 0"):
+            attention(query, key, value, window=(-5, 0))
         with self.assertRaisesRegex(Exception, "float64"):
             jax.block_until_ready(attention(*[array.astype("float64") for array in (query, key, value)]))
 

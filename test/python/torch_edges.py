@@ -215,6 +215,8 @@ class Errors(Edges):
                 ({"softcap": math.inf}, "'softcap' is inf, expected a finite number above 0"),
                 ({"dropout_p": 0.5, "dropout_state": torch.zeros(2, dtype=torch.uint64)}, "'dropout_state' has .*uint64, expected"),
                 ({"window": (2.5, 0)}, "'window' is .* expected integers"),
+                ({"window": (-5, 0)}, r"'window' is \(-5, 0\), expected sizes from 0; -1 or None is unlimited"),
+                ({"window": (4, torch.tensor(-2))}, r"'window' is \(4, tensor\(-2\)\), expected sizes from 0"),
                 ({"window": numpy.array(3)}, "'window' is array.3., expected two integers")):
             with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, message):
                 fa_mlir.attention(*inputs, **options)
@@ -247,6 +249,8 @@ class Errors(Edges):
                     self.close(flash_attn.flash_attn_func(*operands, window_size=window), right)
                     found = fa_mlir.attention(*map(to_numpy, operands), window=window)
                     self.close(torch.from_numpy(found), right.cpu())
+        # flash-attn has no limit either where a size is less than -1.
+        self.close(flash_attn.flash_attn_func(*operands, window_size=(-5, 1)), expect(*operands, mask=visible.tril(5)))
         pictures = [fa_mlir.explain(*operands, measure=False, window=(2, size)).picture for size in (-1, sys.maxsize * 4)]
         self.assertEqual(*map(str, pictures))
 

@@ -304,11 +304,12 @@ class Registry(unittest.TestCase):
 
         starts = torch.tensor([0, 5, 5, 26, 40], dtype=torch.int32)
         operands = [torch.randn(40, 4, 16, requires_grad=True) for _ in range(3)]
-        for window in (-1, -1), (-1, 0), (6, 0):
+        for window in (-1, -1), (-1, 0), (6, 0), (-7, 0):
             got, lse = varlen_attn(*operands, starts, starts, 21, 21, window_size=window, return_aux=AuxRequest(lse=True))
             leaves = [tensor.detach().requires_grad_() for tensor in operands]
-            right, right_lse = fa_mlir.attention(*leaves, query_starts=starts, key_starts=starts, window=window,
-                                                 return_lse=True)
+            # To torch each negative size is unlimited.
+            right, right_lse = fa_mlir.attention(*leaves, query_starts=starts, key_starts=starts, return_lse=True,
+                                                 window=tuple(max(size, -1) for size in window))
             self.assertTrue(torch.equal(got, right))
             self.assertTrue(torch.equal(lse, right_lse))
             weights = torch.randn_like(got)
