@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, overload
 
 from .errors import CompilationError, Error, make_error
-from .runtime import COMPILER_LIBRARY, find_library
+from .runtime import COMPILER_LIBRARY, find_library, load_library
 
 _SEVERITIES = ("error", "warning", "note", "remark")
 _OUTCOMES = ("", "passed", "missed", "failed", "analysis")
@@ -117,11 +117,7 @@ class Library:
 
     def __init__(self, path: str | None = None):
         path = path or find_library(COMPILER_LIBRARY, "FA_COMPILER_LIBRARY")
-        try:
-            self.c = ctypes.CDLL(path)
-        except OSError as error:
-            raise ImportError(f"cannot open '{path}': {error}; build the target FAShared, or let "
-                              "FA_COMPILER_LIBRARY name the library") from error
+        self.c = load_library(path, "FAShared", "FA_COMPILER_LIBRARY")
         for name, (result, arguments) in _SIGNATURES.items():
             function = getattr(self.c, name)
             function.restype = result

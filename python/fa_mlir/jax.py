@@ -27,7 +27,7 @@ from .arguments import CAUSAL, check_operands, check_sink, refuse_options
 from .errors import UnsupportedError
 from .planning import find_text, plan
 from .problem import LAYOUTS, from_text
-from .runtime import find_library
+from .runtime import find_library, load_library
 from .tensors import TYPES, dense_strides
 
 LIBRARY = "libFAJAX.so"
@@ -65,12 +65,7 @@ def _register() -> None:
     with _lock:
         if _libraries:
             return
-        path = find_library(LIBRARY, "FA_JAX_LIBRARY")
-        try:
-            library = ctypes.CDLL(path)
-        except OSError as error:
-            raise ImportError(f"cannot open '{path}': {error}; build the target FAJAXShared, or let FA_JAX_LIBRARY "
-                              "name the library") from error
+        library = load_library(find_library(LIBRARY, "FA_JAX_LIBRARY"), "FAJAXShared", "FA_JAX_LIBRARY")
         library.faJAXInitialize(entries.compile_entry)
         for platform, name in ("cpu", "faJAXCallCPU"), ("CUDA", "faJAXCallCUDA"):
             address = ctypes.cast(getattr(library, name), ctypes.c_void_p).value

@@ -25,7 +25,7 @@ from .after_import import after_import
 from .arguments import TorchArrays, check_same_types
 from .gradients import backward
 from .problem import from_text
-from .runtime import find_library
+from .runtime import find_library, load_library
 
 LIBRARY = "libFATorch.so"
 _lock = threading.Lock()
@@ -237,11 +237,7 @@ def _register() -> None:
     import torch
 
     path = find_library(LIBRARY, "FA_TORCH_LIBRARY")
-    try:
-        c: Any = ctypes.CDLL(path)
-    except OSError as error:
-        raise ImportError(f"cannot open '{path}': {error}; build the target FATorchShared, or let "
-                          "FA_TORCH_LIBRARY name the library") from error
+    c: Any = load_library(path, "FATorchShared", "FA_TORCH_LIBRARY")
     c.faTorchRegister.restype = ctypes.c_char_p
     c.faTorchRegister.argtypes = [entries.CALLBACK]
     c.faTorchClear.restype = None

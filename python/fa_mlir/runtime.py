@@ -57,13 +57,23 @@ def find_library(name: str = LIBRARY, variable: str = "FA_RUNTIME_LIBRARY") -> s
     return name
 
 
+def _find_reason(path: str, error: OSError) -> str:
+    """Why the loader did not open a library, without the path that it begins with."""
+    return str(error).removeprefix(f"{path}: ").removeprefix("cannot open shared object file: ")
+
+
+def load_library(path: str, target: str, variable: str) -> ctypes.CDLL:
+    """A library of this build. Raises ImportError, which says the target and the environment variable that give one."""
+    try:
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"cannot open '{path}': {_find_reason(path, error)}; build the target {target}, or let {variable} "
+                          "name the library") from error
+
+
 def open_library(path: str | None = None) -> ctypes.CDLL:
     path = path or find_library()
-    try:
-        library, locked = ctypes.CDLL(path), ctypes.PyDLL(path)
-    except OSError as error:
-        raise ImportError(f"cannot open '{path}': {error}; build the target FARuntimeCUDAShared, "
-                          "or let FA_RUNTIME_LIBRARY name the library") from error
+    library, locked = load_library(path, "FARuntimeCUDAShared", "FA_RUNTIME_LIBRARY"), ctypes.PyDLL(path)
     for handle, signatures in (library, _SIGNATURES), (locked, _LOCKED_SIGNATURES):
         for name, (result, arguments) in signatures.items():
             function = getattr(handle, name)
@@ -78,7 +88,7 @@ def find_capability(device: int, driver: str = "libcuda.so.1") -> tuple[int, int
     try:
         cuda = ctypes.CDLL(driver)
     except OSError as error:
-        raise make_error(NO_DRIVER, f"cannot open '{driver}': {error}") from error
+        raise make_error(NO_DRIVER, f"cannot open '{driver}': {_find_reason(driver, error)}") from error
     handle = ctypes.c_int()
     status = cuda.cuInit(0) or cuda.cuDeviceGet(ctypes.byref(handle), device)
     numbers = []

@@ -4,11 +4,11 @@ import ctypes
 import os
 import sys
 
-from .runtime import COMPILER_LIBRARY, find_library
+from .runtime import COMPILER_LIBRARY, find_library, load_library
 
 
 def _run(name: str) -> int:
-    library = ctypes.CDLL(find_library(COMPILER_LIBRARY, "FA_COMPILER_LIBRARY"))
+    library = load_library(find_library(COMPILER_LIBRARY, "FA_COMPILER_LIBRARY"), "FAShared", "FA_COMPILER_LIBRARY")
     words = [os.fsencode(word) for word in [name, *sys.argv[1:]]]
     arguments = (ctypes.c_char_p * (len(words) + 1))(*words, None)
     return library.faRunTool(len(words), arguments)

@@ -43,7 +43,7 @@ class LaunchDLPack(LaunchTest):
         self.assertEqual(find_capability(0, DRIVER), (9, 0))
         with self.assertRaisesRegex(fa_mlir.Error, "no device 77"):
             find_capability(77, DRIVER)
-        with self.assertRaisesRegex(fa_mlir.Error, "cannot open '/no/driver'"):
+        with self.assertRaisesRegex(fa_mlir.Error, "cannot open '/no/driver': No such file"):
             find_capability(0, "/no/driver")
 
     def test_defaults_and_names(self):
@@ -144,7 +144,7 @@ class LaunchDLPack(LaunchTest):
         with self.assertRaises(fa_mlir.Error) as caught:
             fa_mlir.Runtime(driver="/nowhere/libcuda.so.1")
         self.assertEqual(caught.exception.kind, "no driver")
-        with self.assertRaisesRegex(ImportError, "cannot open '/nowhere/lib.so'"):
+        with self.assertRaisesRegex(ImportError, "cannot open '/nowhere/lib.so': No such file or directory; build the target"):
             fa_mlir.Runtime(library="/nowhere/lib.so")
 
     def test_workspace(self):
