@@ -44,7 +44,8 @@ def update(fa_opt, folder, passes, chosen):
             continue
         process = subprocess.run([fa_opt, example, *passes, *FLAGS], capture_output=True, text=True)
         if process.returncode != 0:
-            sys.exit(f"error: {example.relative_to(ROOT)}: {process.stderr.strip()}")
+            # It begins with the file.
+            sys.exit(process.stderr.strip() or f"error: {example}: {fa_opt} ends with {process.returncode}")
         texts[example.stem] = process.stdout
     folder.mkdir(parents=True, exist_ok=True)
     for stale in set(folder.glob("*.mlir")) - {folder / f"{name}.mlir" for name in texts}:
