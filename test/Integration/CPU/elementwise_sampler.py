@@ -51,10 +51,14 @@ class ElementwiseSampler:
         """Lines of a body and what they yield: bounded, so that nothing overflows."""
         lines, values = [], list(scalars)
 
-        def add(text):
+        def compute(text):
+            """A line. Returns the name of its value, an index, an integer or a condition, which no later step picks."""
             lines.append(f"%s{self.count}_{len(lines)} = {text}")
-            values.append(f"%s{self.count}_{len(lines) - 1}")
-            return values[-1]
+            return f"%s{self.count}_{len(lines) - 1}"
+
+        def add(text):
+            """A line that computes a value of the elements, which later steps may pick."""
+            values.append(compute(text))
 
         element = self.element
         for _ in range(self.rng.randint(1, 4)):
@@ -67,36 +71,26 @@ class ElementwiseSampler:
             elif kind == "capture":
                 add(f"arith.mulf {x}, %factor : {element}")
             else:
-                index = add(f"linalg.index {self.rng.randrange(loops)} : index")
-                values.pop()
+                index = compute(f"linalg.index {self.rng.randrange(loops)} : index")
                 if kind == "index":
-                    integer = add(f"arith.index_cast {index} : index to i32")
-                    values.pop()
+                    integer = compute(f"arith.index_cast {index} : index to i32")
                     add(f"arith.sitofp {integer} : i32 to {element}")
                 elif kind == "table":
                     # Of 5 elements: beyond them a load reads 0 on a GPU, and nothing may on a CPU.
-                    place = add(f"arith.remui {index}, %five : index")
-                    values.pop()
+                    place = compute(f"arith.remui {index}, %five : index")
                     add(f"tensor.extract %table[{place}] : tensor<5x{element}>")
                 elif kind == "rest":
-                    place = add(f"arith.remui {index}, %five : index")
-                    values.pop()
-                    divisor = add(f"tensor.extract %divisors[{place}] : tensor<5xi32>")
-                    values.pop()
-                    integer = add(f"arith.index_cast {index} : index to i32")
-                    values.pop()
-                    rest = add(f"{self.rng.choice(['arith.remsi', 'arith.floordivsi'])} {integer}, {divisor} : i32")
-                    values.pop()
+                    place = compute(f"arith.remui {index}, %five : index")
+                    divisor = compute(f"tensor.extract %divisors[{place}] : tensor<5xi32>")
+                    integer = compute(f"arith.index_cast {index} : index to i32")
+                    rest = compute(f"{self.rng.choice(['arith.remsi', 'arith.floordivsi'])} {integer}, {divisor} : i32")
                     add(f"arith.sitofp {rest} : i32 to {element}")
                 elif kind == "integer":
-                    number = add(f"arith.remui {index}, %three : index")
-                    values.pop()
-                    low = add(f"arith.cmpi eq, {number}, %one : index")
-                    values.pop()
+                    number = compute(f"arith.remui {index}, %three : index")
+                    low = compute(f"arith.cmpi eq, {number}, %one : index")
                     add(f"arith.select {low}, {x}, {y} : {element}")
                 else:
-                    low = add(f"arith.cmpi ult, {index}, %limit : index")
-                    values.pop()
+                    low = compute(f"arith.cmpi ult, {index}, %limit : index")
                     add(f"arith.select {low}, {x}, {y} : {element}")
         lines.append(f"%s{self.count}_last = math.tanh {values[-1]} : {element}")
         return lines, f"%s{self.count}_last"
