@@ -108,12 +108,11 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
                             rotary_interleaved: bool = True, scheduler_metadata: Any = None, num_splits: int = 0,
                             pack_gqa: bool | None = None, sm_margin: int = 0, return_softmax_lse: bool = False) -> Any:
     """As fa_mlir.flash_attn.flash_attn_with_kvcache, with page_table for block_table. With cu_seqlens_q, int32, (batch + 1), q
-    is packed, (query rows, heads, head dim), and the lse (heads, query rows); with cu_seqlens_k_new k and v are. max_seqlen_q
-    is not read. Packed queries take no rotary embedding."""
-    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, rotary_seqlens=rotary_seqlens,
-                  attention_chunk=attention_chunk)
+    is packed, (query rows, heads, head dim), and the lse (heads, query rows); with cu_seqlens_k_new k and v are. rotary_seqlens,
+    int32, (batch): positions of the first new rows, cache_seqlens where it is None. max_seqlen_q is not read."""
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, attention_chunk=attention_chunk)
     if cu_seqlens_k_new is not None and k is None:
         raise refuse("cu_seqlens_k_new", "is given without k, expected both")
     return call_with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
                              page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, None, return_softmax_lse,
-                             cu_seqlens_q, cu_seqlens_k_new)
+                             cu_seqlens_q, cu_seqlens_k_new, None if rotary_seqlens is cache_seqlens else rotary_seqlens)

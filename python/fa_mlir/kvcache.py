@@ -1,6 +1,6 @@
 """A step of decoding before its attention: new rows go into a cache, contiguous or in pages, with rotary embedding.
 
-Begin with `prepare`, which does it, by append.py. `_check_ranks`, `_check_cache`, `_check_rows` and `_find_lengths` check what it is
+Begin with `prepare`, which does it, by append.py; `hide_padding` is a mask of the attention. `_check_ranks`, `_check_cache`, `_check_rows` and `_find_lengths` check what it is
 given.
 """
 
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .append import append
+from .append import append, turn
 from .arguments import refuse, refuse_array, show_shape
-from .errors import UnsupportedError
+from .problem import Traced
 
 
 def _check_ranks(q: Any, k_cache: Any, v_cache: Any, block_table: Any, starts: dict[str, Any]) -> int:
@@ -141,11 +141,44 @@ def _check_range(name: str, what: str, numbers: Any, most: Any, why: str = "") -
         raise refuse(name, f"has {what} {int(numbers[is_wrong][0])}, expected 0 to {limit}{why}")
 
 
+_PADDING = """(%b, %h, %i, %j) captures(%table = %leftpad : tensor<?xi32>) {
+        %count = tensor.extract %table[%b] : tensor<?xi32>
+        %first = arith.index_cast %count : i32 to index
+        %visible = arith.cmpi sge, %j, %first : index
+        fa.yield %visible : i1
+      }"""
+
+
+def hide_padding(leftpad: Any, shape: tuple, device: Any) -> Traced:
+    """The mask of keys behind those that pad a sequence on the left."""
+    import torch
+
+    if not isinstance(leftpad, torch.Tensor):
+        raise refuse_array("cache_leftpad", leftpad)
+    if leftpad.shape != shape or leftpad.dtype != torch.int32 or leftpad.device != device:
+        raise refuse("cache_leftpad", f"has shape {show_shape(leftpad.shape)} and dtype {leftpad.dtype} on {leftpad.device}, expected "
+                     f"{show_shape(shape)} and int32 on {device}")
+    return Traced(_PADDING, (("leftpad", "i32", (-1,)),), [leftpad])
+
+
+def _turn(rows: Any, starts: Any, firsts: Any, cos: Any, sin: Any, interleaved: bool, is_local: bool) -> Any:
+    """Rows of sequences, packed with starts, at positions from firsts on."""
+    import torch
+
+    if starts is None:
+        return turn(rows, firsts, cos, sin, interleaved, is_local)
+    places = torch.arange(rows.shape[0], dtype=torch.int32, device=rows.device)
+    items = torch.searchsorted(starts[1:], places, right=True).clamp(max=firsts.shape[0] - 1)
+    positions = firsts[items] + (places - starts[items] if is_local else 0)
+    return turn(rows[:, None], positions, cos, sin, interleaved, is_local)[:, 0]
+
+
 def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
-            cache_batch_idx: Any, block_table: Any, query_starts: Any, new_starts: Any, is_local: bool, rotary_interleaved: bool,
-            check: Callable) -> tuple:
-    """Arguments as of flash_attn_with_kvcache, of packed queries and new rows with starts. Returns q, turned, the lengths of
-    the caches, int32, (batch), None for all of them, and the pages that sequences have, None where each has an item of its own.
+            cache_batch_idx: Any, block_table: Any, query_starts: Any, new_starts: Any, rotary_seqlens: Any, is_local: bool,
+            rotary_interleaved: bool, check: Callable) -> tuple:
+    """Arguments as of flash_attn_with_kvcache, of packed queries and new rows with starts. rotary_seqlens: positions of the
+    first new rows, where these are not cache_seqlens. Returns q, turned, the lengths of the caches, int32, (batch), None for
+    all of them, and the pages that sequences have, None where each has an item of its own.
 
     is_local: whether queries have places one after another, as causal and windows need;
     check: raises where attention of (q, lengths, pages) has no form."""
@@ -159,8 +192,6 @@ def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any,
         _check_rows(q, k_cache, v_cache, batch, k, v, new_starts, size, rotary_cos, rotary_sin)
         if cache_seqlens is None:
             raise refuse("k" if k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
-        if query_starts is not None and rotary_cos is not None:
-            raise UnsupportedError("rotary_cos", "given with packed queries", "None", "turn queries and keys before")
     # New rows of each sequence, and the fewest there can be.
     new: Any = 0 if k is None else k.shape[1] if new_starts is None else new_starts.diff()
     lengths: Any = None
@@ -179,6 +210,13 @@ def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any,
             _check_range("cache_seqlens", "the length", lengths, size - new, ", which leaves room for k")
         # What attention refuses is refused before anything is written.
         check(q, lengths, block_table)
+    if rotary_cos is not None and (query_starts is not None or new_starts is not None or rotary_seqlens is not None):
+        firsts = lengths if rotary_seqlens is None else _find_lengths(rotary_seqlens, batch, q.device, size)
+        q = _turn(q, query_starts, firsts, rotary_cos, rotary_sin, rotary_interleaved, is_local)
+        if k is not None:
+            k = _turn(k, new_starts, firsts, rotary_cos, rotary_sin, rotary_interleaved, True)
+        rotary_cos = rotary_sin = None
+    if k is not None:
         lengths = ends
     if k is not None or rotary_cos is not None:
         q = append(q, k, v, k_cache, v_cache, lengths, new_starts, block_table, rotary_cos, rotary_sin, rotary_interleaved, is_local)

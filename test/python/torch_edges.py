@@ -216,7 +216,7 @@ class Errors(Edges):
                 ({"dropout_p": 0.5, "dropout_state": torch.zeros(2, dtype=torch.uint64)}, "'dropout_state' has .*uint64, expected"),
                 ({"window": (2.5, 0)}, "'window' is .* expected integers"),
                 ({"window": (-5, 0)}, r"'window' is \(-5, 0\), expected sizes from 0; -1 or None is unlimited"),
-                ({"window": (4, torch.tensor(-2))}, r"'window' is \(4, tensor\(-2\)\), expected sizes from 0"),
+                ({"window": (4, torch.tensor(-2))}, r"'window' is \(4, tensor\(-2.*\)\), expected sizes from 0"),
                 ({"window": numpy.array(3)}, "'window' is array.3., expected two integers")):
             with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, message):
                 fa_mlir.attention(*inputs, **options)

@@ -7,6 +7,7 @@
 paged sequences with each sequence alone.
 """
 
+import itertools
 import subprocess
 import sys
 import types
@@ -207,12 +208,44 @@ class FlashAttention(unittest.TestCase):
         refused = lambda **more: flash_attn_interface.flash_attn_with_kvcache(
             q, *whole, **{"cache_seqlens": 4, "cu_seqlens_q": starts.int(), **more})
         for more, error, text in (({"cu_seqlens_q": starts}, ValueError, "cu_seqlens_q' has shape .* torch.int64"),
-                                  ({"rotary_cos": torch.rand(24, 4), "rotary_sin": torch.rand(24, 4)}, NotImplementedError, "rotary_cos"),
-                                  ({"cu_seqlens_k_new": starts.int()}, ValueError, "cu_seqlens_k_new' is given without k"),
-                                  ({"k": new[0], "v": new[1], "cache_seqlens": 22, "cu_seqlens_k_new": starts.int()}, ValueError,
-                                   "cache_seqlens' has the length 22, expected 0 to 21")):
+                                  ({"cu_seqlens_k_new": starts.int()}, ValueError, "cu_seqlens_k_new' is given without k")):
             with self.assertRaisesRegex(error, text):
                 refused(**more)
+        # What only a GPU knows gives NaN there.
+        too_long = {"k": new[0], "v": new[1], "cache_seqlens": 22, "cu_seqlens_k_new": starts.int()}
+        if q.is_cuda:
+            output = refused(**too_long)
+            self.assertTrue(output[:3].isnan().all() and output[3:].isnan().all())
+        else:
+            with self.assertRaisesRegex(ValueError, "cache_seqlens' has the length 22, expected 0 to 21"):
+                refused(**too_long)
+
+    def test_positions_of_their_own(self):
+        """Rotary embedding where positions are not rows of the cache, or rows are packed; and keys that pad on the left."""
+        starts, lengths, firsts, padding = torch.tensor([0, 3, 8]), [9, 4], [2, 17], torch.tensor([4, 0], dtype=torch.int32)
+        cos, sin = torch.rand(40, 6), torch.rand(40, 6)
+        cache = torch.randn(2, 30, 2, 16)
+        for is_packed, interleaved, causal in itertools.product((False, True), repeat=3):
+            counts = starts.diff().tolist() if is_packed else [5, 5]
+            shape = (8,) if is_packed else (2, 5)
+            q, k, v = torch.randn(*shape, 4, 16), torch.randn(*shape, 2, 16), torch.randn(*shape, 2, 16)
+            after = cache.clone(), cache.clone()
+            more = dict(cu_seqlens_q=starts.int(), cu_seqlens_k_new=starts.int()) if is_packed else {}
+            output = flash_attn_interface.flash_attn_with_kvcache(
+                q, *after, k, v, rotary_cos=cos, rotary_sin=sin, cache_seqlens=torch.tensor(lengths, dtype=torch.int32),
+                rotary_seqlens=torch.tensor(firsts, dtype=torch.int32), rotary_interleaved=interleaved, causal=causal,
+                cache_leftpad=padding, **more)
+            for item, (length, first, count) in enumerate(zip(lengths, firsts, counts)):
+                rows = (slice(int(starts[item]), int(starts[item + 1])),) if is_packed else (item,)
+                places = torch.arange(first, first + count)
+                turn = lambda x, at: rotate(x, cos[at], sin[at], interleaved)
+                keys = torch.cat([cache[item, :length].double(), turn(k[rows], places)])[int(padding[item]):]
+                values = torch.cat([cache[item, :length], v[rows]])[int(padding[item]):]
+                expected, _ = self.expect(turn(q[rows], places if causal else places[:1].expand(count))[None], keys[None], values[None], causal)
+                self.assertLess(relative_error(output[rows][None], expected), 2e-6)
+        for wrong, text in ((torch.zeros(2), "dtype torch.float32"), ([0, 0], "is a list"), (padding[:1], r"shape \(1,\)")):
+            with self.assertRaisesRegex(ValueError, f"cache_leftpad' .*{text}"):
+                flash_attn.flash_attn_with_kvcache(torch.randn(2, 1, 4, 16), cache, cache, cache_seqlens=4, cache_leftpad=wrong)
 
     def test_no_room_for_new_rows(self):
         """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""
@@ -266,7 +299,7 @@ class FlashAttention(unittest.TestCase):
     def test_refused(self):
         q = torch.randn(1, 4, 2, 16)
         for call, argument in [
-                (lambda: flash_attn.flash_attn_with_kvcache(q, q, q, cache_leftpad=q), "cache_leftpad"),
+                (lambda: flash_attn_interface.flash_attn_with_kvcache(q, q, q, qv=q), "qv"),
                 (lambda: flash_attn_interface.flash_attn_func(q, q, q, attention_chunk=8), "attention_chunk"),
                 (lambda: flash_attn_interface.flash_attn_func(q, q, q, q_descale=q), "q_descale")]:
             with self.assertRaises(NotImplementedError) as raised:
