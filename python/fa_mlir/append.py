@@ -1,39 +1,45 @@
 """New rows of a cache, and the rotary embedding of a step of decoding, as one call of compiled code.
 
-`append` is what kvcache.py calls, an operator of torch where a graph is traced. `_write` is the text that it runs: a loop over
-elements that turns queries (`_queries`), and fa.append. `turn` is for rows whose positions are not those of the cache.
+`append` is what kvcache.py calls, an operator of torch where a graph is traced. `_write` is the text that it runs: loops over
+elements that turn rows (`_loop`), and fa.append.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from .entries import compile_text, find_chip
 
-#: The operator of torch. Sequences without room for their rows keep their cache, and get queries of NaN; packed queries give nothing.
-SCHEMA = ("append(Tensor query, Tensor? key, Tensor? value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor key_lengths, "
-          "Tensor? key_starts, Tensor? key_pages, Tensor? cosines, Tensor? sines, bool interleaved, bool is_local) -> Tensor")
-#: Rows at positions of their own.
-TURN_SCHEMA = "turn(Tensor rows, Tensor firsts, Tensor cosines, Tensor sines, bool interleaved, bool is_local) -> Tensor"
+#: The operator of torch. It gives queries, turned; nothing where they stay as they are.
+SCHEMA = ("append(Tensor query, Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor key_lengths, "
+          "Tensor? key_starts, Tensor? key_pages, Tensor? cosines, Tensor? sines, Tensor? query_firsts, Tensor? key_firsts, "
+          "bool interleaved, bool is_local) -> Tensor")
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """What decides the text. has_queries: whether these are turned; has_rows, is_packed, is_paged: whether there are new
-    rows, these are packed, and the cache is one of pages. angles: the type of cosines and sines, their columns, and whether
-    pairs are interleaved. is_local: whether queries have positions one after another, else all have that of the first row."""
+    """What decides the text."""
 
     element: str
     head_dim: int
     value_head_dim: int
-    has_queries: bool
-    has_rows: bool
-    is_packed: bool
+    #: Whether queries are packed, and new rows.
+    packs_queries: bool
+    packs_rows: bool
+    #: Whether the cache is one of pages.
     is_paged: bool
+    #: The type of cosines and sines, their columns, and whether pairs are interleaved; None where nothing is turned.
     angles: tuple[str, int, bool] | None
+    #: Whether positions are given, else they are rows of the cache.
+    has_firsts: bool
+    #: Whether queries have positions one after another, else all have that of the first new row.
     is_local: bool
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether queries are written. Of sequences without room they become NaN, of packed ones by the attention."""
+        return not self.packs_queries or self.angles is not None
 
 
 # The other element of a pair, and the column of its angle.
@@ -52,99 +58,75 @@ def _load(name: str, element: str, place: str) -> list[str]:
     return [f"%{name}_narrow = memref.load {place}", f"%{name} = arith.extf %{name}_narrow : {element} to f32"]
 
 
-def _turn(kind: _Kind) -> list[str]:
-    """%turned_x: of a pair x cos - y sin, and y cos + x sin, at a row that the tables have; %x of what no pair has."""
+def _turn(kind: _Kind, source: str) -> list[str]:
+    """%turned: of a pair x cos - y sin, and y cos + x sin, at a row that the tables have; %x of what no pair has."""
     assert kind.angles
     angles, _, interleaved = kind.angles
     return [*(_INTERLEAVED if interleaved else _HALVES),
             "%turns = arith.cmpi slt, %d, %both : index", "%partner = arith.select %turns, %other, %d : index",
             "%column = arith.minsi %pair, %last_column : index", "%above_none = arith.maxsi %place, %c0 : index",
-            "%row = arith.minsi %above_none, %last : index",
-            *_load("y", kind.element, "%query[%b, %i, %h, %partner] : !query"),
+            "%row = arith.minsi %above_none, %last : index", *_load("y", kind.element, f"%{source}[%b, %i, %h, %partner] : !query"),
             *_load("cos", angles, "%cosines[%row, %column] : !angles"), *_load("sin", angles, "%sines[%row, %column] : !angles"),
             "%negated = arith.negf %sin : f32", "%signed = arith.select %is_first, %negated, %sin : f32",
             "%one = arith.mulf %x, %cos : f32", "%two = arith.mulf %y, %signed : f32", "%sum = arith.addf %one, %two : f32",
-            "%turned_x = arith.select %turns, %sum, %x : f32"]
+            "%turned = arith.select %turns, %sum, %x : f32"]
 
 
-def _loop(kind: _Kind, place: list[str], result: list[str]) -> list[str]:
-    """Writes %turned. place: lines that make %begin, of batch item %b; result: what becomes of %turned_x."""
-    element = kind.element
-    turned = "turned_x" if kind.angles else "x"
-    body = [f"%{name} = linalg.index {dim} : index" for dim, name in enumerate("bihd")]
-    body += _load("x", element, "%query[%b, %i, %h, %d] : !query")
-    body += [*place, f"%place = arith.addi %begin, {'%i' if kind.is_local else '%c0'} : index", *(_turn(kind) if kind.angles else [])]
-    body += [line.replace("%turned_x", f"%{turned}") for line in result]
-    if result:
-        turned = "valid"
-    if element != "f32":
-        body.append(f"%narrow = arith.truncf %{turned} : f32 to {element}")
-        turned = "narrow"
-    body.append(f"linalg.yield %{turned} : {element}")
-    return ['linalg.generic {indexing_maps = [#all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}',
-            "    outs(%turned : !query) {", f"^bb0(%unused: {element}):", *[f"  {line}" for line in body], "}"]
-
-
-def _queries(kind: _Kind) -> list[str]:
-    """The loop of a step: from the first new row on, and NaN where there is no room for these."""
-    place = ["%length = memref.load %key_lengths[%b] : !lengths", "%end = arith.index_cast %length : i32 to index",
+def _find_first(kind: _Kind) -> list[str]:
+    """%begin and %end: the new rows of sequence %b."""
+    lines = ["%length = memref.load %key_lengths[%b] : !lengths", "%end = arith.index_cast %length : i32 to index",
              "%begin = arith.subi %end, %new : index"]
-    if kind.is_packed:
-        place[:0] = ["%next = arith.addi %b, %c1 : index", "%rows_begin = memref.load %key_starts[%b] : !lengths",
+    if kind.packs_rows:
+        lines[:0] = ["%next = arith.addi %b, %c1 : index", "%rows_begin = memref.load %key_starts[%b] : !lengths",
                      "%rows_end = memref.load %key_starts[%next] : !lengths", "%rows = arith.subi %rows_end, %rows_begin : i32",
                      "%new = arith.index_cast %rows : i32 to index"]
-    return _loop(kind, place, ["%starts = arith.cmpi sge, %begin, %c0 : index", "%ends = arith.cmpi sle, %end, %size : index",
-                               "%fits = arith.andi %starts, %ends : i1", "%valid = arith.select %fits, %turned_x, %nan : f32"])
+    return lines
 
 
-def _use_tables(kind: _Kind) -> tuple[str, list[str]]:
-    """The type of cosines and sines, and the lines that `_turn` needs."""
-    assert kind.angles
-    element, columns, _ = kind.angles
-    lines = [f"%{name} = arith.constant {value} : index"
-             for name, value in (("half", columns), ("both", 2 * columns), ("last_column", columns - 1))]
-    lines += ["%positions = memref.dim %cosines, %c0 : !angles", "%last = arith.subi %positions, %c1 : index"]
-    return f"!angles = memref<?x{columns}x{element}, strided<[?, 1], offset: ?>>", lines
-
-
-def _write_memory(kind: _Kind, rank: int, head_dim: int) -> str:
-    return f"memref<{'?x' * rank}{head_dim}x{kind.element}, strided<[{'?, ' * rank}1], offset: ?>>"
-
-
-_CONSTANTS = [f"%c{i} = arith.constant {i} : index" for i in range(3)]
-_LENGTHS = "!lengths = memref<?xi32, strided<[?], offset: ?>>"
-
-
-def _write_function(types: list[str], name: str, arguments: list[str], lines: list[str]) -> str:
-    return "\n".join([*types, "#all = affine_map<(b, i, h, d) -> (b, i, h, d)>",
-                      f"func.func @{name}({', '.join(arguments)}) {{", *[f"  {line}" for line in [*lines, "return"]], "}\n"])
-
-
-def _write_turn(kind: _Kind) -> str:
-    """@turn: rows at positions of their own, as arguments of `_run_turn`."""
-    angles, lines = _use_tables(kind)
-    place = ["%first = memref.load %firsts[%b] : !lengths", "%begin = arith.index_cast %first : i32 to index"]
-    return _write_function([f"!query = {_write_memory(kind, 3, kind.head_dim)}", _LENGTHS, angles], "turn",
-                           ["%query: !query", "%firsts: !lengths", "%cosines: !angles", "%sines: !angles", "%turned: !query"],
-                           [*_CONSTANTS, *lines, *_loop(kind, place, [])])
+def _loop(kind: _Kind, source: str, target: str, is_local: bool, needs_room: bool) -> list[str]:
+    """Writes the rows of %source, turned, to %target; NaN where a sequence needs room that it has not."""
+    element, value = kind.element, "turned" if kind.angles else "x"
+    body = [f"%{name} = linalg.index {dim} : index" for dim, name in enumerate("bihd")]
+    body += _load("x", element, f"%{source}[%b, %i, %h, %d] : !query")
+    if needs_room:
+        body += _find_first(kind)
+    first = "begin"
+    if kind.has_firsts:
+        body += [f"%first32 = memref.load %{source}_firsts[%b] : !lengths", "%first = arith.index_cast %first32 : i32 to index"]
+        first = "first"
+    if kind.angles:
+        body += [f"%place = arith.addi %{first}, {'%i' if is_local else '%c0'} : index", *_turn(kind, source)]
+    if needs_room:
+        body += ["%starts = arith.cmpi sge, %begin, %c0 : index", "%ends = arith.cmpi sle, %end, %size : index",
+                 "%fits = arith.andi %starts, %ends : i1", f"%valid = arith.select %fits, %{value}, %nan : f32"]
+        value = "valid"
+    if element != "f32":
+        body.append(f"%narrow = arith.truncf %{value} : f32 to {element}")
+        value = "narrow"
+    body.append(f"linalg.yield %{value} : {element}")
+    return ['linalg.generic {indexing_maps = [#all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}',
+            f"    outs(%{target} : !query) {{", f"^bb0(%unused: {element}):", *[f"  {line}" for line in body], "}"]
 
 
 def _write(kind: _Kind) -> str:
-    """@append: arguments as `_run` names them."""
-    rank = 2 if kind.is_packed else 3
-    types = [f"!{name} = {_write_memory(kind, *shape)}" for name, shape in (
+    """@append: arguments as `_run` passes them. Packed rows that are turned have a dim of one row behind the first."""
+    def memory(rank: int, head_dim: int) -> str:
+        return f"memref<{'?x' * rank}{head_dim}x{kind.element}, strided<[{'?, ' * rank}1], offset: ?>>"
+
+    rank = 2 if kind.packs_rows else 3
+    types = [f"!{name} = {memory(*shape)}" for name, shape in (
         ("query", (3, kind.head_dim)), ("value", (3, kind.value_head_dim)), ("rows", (rank, kind.head_dim)),
         ("value_rows", (rank, kind.value_head_dim)))]
-    types += [_LENGTHS, "!pages = memref<?x?xi32, strided<[?, ?], offset: ?>>"]
-    arguments = [*["%query: !query"] * kind.has_queries, *["%key: !rows", "%value: !value_rows"] * kind.has_rows,
-                 "%key_cache: !query", "%value_cache: !value", "%key_lengths: !lengths", *["%key_starts: !lengths"] * kind.is_packed,
+    types += ["!lengths = memref<?xi32, strided<[?], offset: ?>>", "!pages = memref<?x?xi32, strided<[?, ?], offset: ?>>"]
+    arguments = [*["%query: !query"] * kind.has_queries, f"%key: {'!query' if kind.has_firsts else '!rows'}", "%value: !value_rows",
+                 "%key_cache: !query", "%value_cache: !value", "%key_lengths: !lengths", *["%key_starts: !lengths"] * kind.packs_rows,
                  *["%key_pages: !pages"] * kind.is_paged]
-    lines = [*_CONSTANTS, "%nan = arith.constant 0x7FC00000 : f32",
-             f"%{'page' if kind.is_paged else 'size'} = memref.dim %key_cache, %c1 : !query"]
-    if not kind.is_packed:
-        lines.append("%new = memref.dim %key, %c1 : !rows" if kind.has_rows else "%new = arith.constant 0 : index")
+    lines = [f"%c{i} = arith.constant {i} : index" for i in range(3)]
+    lines += ["%nan = arith.constant 0x7FC00000 : f32", f"%{'page' if kind.is_paged else 'size'} = memref.dim %key_cache, %c1 : !query"]
+    if not kind.packs_rows:
+        lines.append(f"%new = memref.dim %key, %c1 : {'!query' if kind.has_firsts else '!rows'}")
     clauses, orders = "key_lengths(%key_lengths : !lengths)", []
-    if kind.is_packed:
+    if kind.packs_rows:
         clauses += " key_starts(%key_starts : !lengths)"
         orders += ["key_dims = #fa.dims<s, h, d>", "value_dims = #fa.dims<s, h, d>"]
     if kind.is_paged:
@@ -152,35 +134,46 @@ def _write(kind: _Kind) -> str:
         clauses += " key_pages(%key_pages : !pages)"
         orders += ["key_cache_dims = #fa.dims<p, s, h, d>", "value_cache_dims = #fa.dims<p, s, h, d>"]
     if kind.angles:
-        angles, more = _use_tables(kind)
-        types.append(angles)
-        lines += more
+        element, columns, interleaved = kind.angles
+        types.append(f"!angles = memref<?x{columns}x{element}, strided<[?, 1], offset: ?>>")
         arguments += ["%cosines: !angles", "%sines: !angles"]
-        clauses += f" rotary {'interleaved' if kind.angles[2] else 'halves'}(%cosines, %sines : !angles, !angles)"
+        lines += [f"%{name} = arith.constant {value} : index"
+                  for name, value in (("half", columns), ("both", 2 * columns), ("last_column", columns - 1))]
+        lines += ["%positions = memref.dim %cosines, %c0 : !angles", "%last = arith.subi %positions, %c1 : index"]
+        if not kind.has_firsts:
+            clauses += f" rotary {'interleaved' if interleaved else 'halves'}(%cosines, %sines : !angles, !angles)"
+    rows = "key"
+    if kind.has_firsts:
+        arguments += ["%query_firsts: !lengths", "%key_firsts: !lengths", "%turned_key: !query"]
+        lines += _loop(kind, "key", "turned_key", is_local=True, needs_room=False)
+        rows = "turned_key"
+        if kind.packs_rows:
+            rows = "packed_key"
+            lines += ["%row_count = memref.dim %turned_key, %c0 : !query", "%head_count = memref.dim %turned_key, %c2 : !query",
+                      f"%packed_key = memref.subview %turned_key[0, 0, 0, 0] [%row_count, 1, %head_count, {kind.head_dim}] "
+                      "[1, 1, 1, 1] : !query to !rows"]
     if kind.has_queries:
-        arguments.append("%turned: !query")
-        lines += _queries(kind)
-    if kind.has_rows:
-        lines.append("fa.append ins(%key, %value : !rows, !value_rows) outs(%key_cache, %value_cache : !query, !value)\n"
-                     f"      {clauses} {{{', '.join(orders)}}}")
-    return _write_function(types, "append", arguments, lines)
+        arguments.append("%turned_query: !query")
+        lines += _loop(kind, "query", "turned_query", kind.is_local, needs_room=not kind.packs_queries)
+    lines += [f"fa.append ins(%{rows}, %value : !rows, !value_rows) outs(%key_cache, %value_cache : !query, !value)\n"
+              f"      {clauses} {{{', '.join(orders)}}}", "return"]
+    return "\n".join([*types, "#all = affine_map<(b, i, h, d) -> (b, i, h, d)>",
+                      f"func.func @append({', '.join(arguments)}) {{", *[f"  {line}" for line in lines], "}\n"])
 
 
 # Calls of all arguments, by what decides the code.
 _calls: dict[tuple, Any] = {}
 
 
-def _find_call(write: Callable[[_Kind], str], dtype: Any, decided: Any, angles: tuple | None, is_local: bool, device: Any) -> Any:
-    """decided: the fields of _Kind between its element and its angles."""
-    import torch
-
-    key = (write, dtype, decided, angles, is_local, device)
+def _find_call(torch: Any, dtype: Any, device: Any, decided: tuple, angles: tuple | None, more: tuple) -> Any:
+    """decided, more: the fields of _Kind ahead of its angles and behind; device: a GPU, None for the CPU."""
+    key = (dtype, device, decided, angles, more)
     call = _calls.get(key)
     if call is None:
         names = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
         known = None if angles is None else (names[angles[0]], *angles[1:])
-        fields: Any = (names[dtype], *decided, known, is_local)
-        compiled = compile_text(write(_Kind(*fields)), None if device is None else find_chip(device.index or 0))
+        fields: Any = (names[dtype], *decided, known, *more)
+        compiled = compile_text(_write(_Kind(*fields)), None if device is None else find_chip(device.index or 0))
         if device is not None:
             call = compiled.load().launch
         else:
@@ -191,94 +184,76 @@ def _find_call(write: Callable[[_Kind], str], dtype: Any, decided: Any, angles: 
 
 
 def _run(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
-         cosines: Any, sines: Any, interleaved: bool, is_local: bool) -> Any:
+         cosines: Any, sines: Any, query_firsts: Any, key_firsts: Any, interleaved: bool, is_local: bool) -> Any:
     import torch
 
     angles = None if cosines is None else (cosines.dtype, cosines.shape[1], interleaved)
-    has_queries = query.dim() == 4
-    decided = (query.shape[-1], value_cache.shape[3], has_queries, key is not None, key_starts is not None, key_pages is not None)
-    call = _find_call(_write, query.dtype, decided, angles, is_local, query.device if query.is_cuda else None)
-    turned = torch.empty_like(query) if has_queries else None
-    call(*[tensor for tensor in (query if has_queries else None, key, value, key_cache, value_cache, key_lengths, key_starts, key_pages,
-                                 cosines, sines, turned) if tensor is not None])
+    packs_queries = query.dim() == 3
+    call = _find_call(torch, query.dtype, query.device if query.is_cuda else None,
+                      (query.shape[-1], value_cache.shape[3], packs_queries, key_starts is not None, key_pages is not None), angles,
+                      (query_firsts is not None, is_local))
+    turned = turned_key = None
+    if query_firsts is not None:
+        if key_starts is not None:
+            key = key[:, None]
+        turned_key = torch.empty_like(key)
+    if not packs_queries or angles is not None:
+        turned = torch.empty_like(query)
+    rows = turned[:, None] if packs_queries and turned is not None else turned
+    given = None if turned is None else query[:, None] if packs_queries else query
+    call(*[tensor for tensor in (given, key, value, key_cache, value_cache, key_lengths, key_starts, key_pages, cosines, sines,
+                                 query_firsts, key_firsts, turned_key, rows) if tensor is not None])
     return query.new_empty(0) if turned is None else turned
-
-
-def _run_turn(rows: Any, firsts: Any, cosines: Any, sines: Any, interleaved: bool, is_local: bool) -> Any:
-    import torch
-
-    call = _find_call(_write_turn, rows.dtype, (rows.shape[-1], rows.shape[-1], True, False, False, False),
-                      (cosines.dtype, cosines.shape[1], interleaved), is_local, rows.device if rows.is_cuda else None)
-    turned = torch.empty_like(rows)
-    call(rows, firsts, cosines, sines, turned)
-    return turned
 
 
 def _lay_out(tensor: Any) -> Any:
     """With elements of a row beside each other, as they are."""
-    if tensor is None:
-        return None
     return (tensor if tensor.stride(-1) == 1 else tensor.contiguous()).resolve_neg()
 
 
-def _lay_out_tables(cosines: Any, sines: Any) -> tuple[Any, Any]:
-    """In one type that kernels have; None where they turn nothing."""
-    import torch
-
-    if cosines is None or not cosines.numel():
-        return None, None
-    if cosines.dtype != sines.dtype or cosines.dtype == torch.float64:
-        cosines, sines = cosines.float(), sines.float()
-    return _lay_out(cosines), _lay_out(sines)
-
-
-def _is_plain(tensor: Any) -> bool:
-    """Whether code may be called with it, rather than the operator."""
-    import torch
-
-    return (type(tensor) is torch.Tensor and (tensor.is_cpu or tensor.is_cuda) and not torch.compiler.is_compiling()
-            and not torch._C._len_torch_dispatch_stack())
-
-
-def turn(rows: Any, firsts: Any, cosines: Any, sines: Any, interleaved: bool, is_local: bool) -> Any:
-    """Rotary embedding of rows, (batch, rows, heads, head dim), at positions from firsts, int32, (batch), on."""
-    import torch
-
-    cosines, sines = _lay_out_tables(cosines, sines)
-    if cosines is None:
-        return rows
-    given = (_lay_out(rows), firsts, cosines, sines, interleaved, is_local)
-    return _run_turn(*given) if _is_plain(rows) else torch.ops.fa_mlir.turn(*given)
-
-
 def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
-           cosines: Any, sines: Any, interleaved: bool, is_local: bool) -> Any:
-    """Writes key and value, (batch, rows, key heads, head dim), packed with key_starts, or None, behind the rows of a cache,
-    and returns the queries, turned where these are not packed. key_lengths, int32, (batch), count the new rows; key_pages: of
-    a cache in pages.
+           cosines: Any, sines: Any, query_firsts: Any, key_firsts: Any, interleaved: bool, is_local: bool) -> Any:
+    """Writes key and value, (batch, rows, key heads, head dim), or packed with key_starts, behind the rows of a cache, and
+    returns the queries, turned. key_lengths, int32, (batch), count the new rows; key_pages: of a cache in pages.
 
-    cosines, sines: (positions, turned dims / 2), or None. A sequence that has no room stays as it was, and its
-    queries are NaN."""
+    cosines, sines: (positions, turned dims / 2), or None. query_firsts, key_firsts: None, or int32, positions that rows have
+    from the first on: (batch), or of each row that is packed. A sequence that has no room stays as it was, and queries of it
+    that are not packed are NaN."""
     import torch
 
     if query.dtype != key_cache.dtype:
         # In autocast alone.
         query = query.to(key_cache.dtype)
-    if key is not None:
-        key, value = key.to(key_cache.dtype), value.to(value_cache.dtype)
-    given = (*map(_lay_out, (query, key, value)), key_cache, value_cache, key_lengths, key_starts, key_pages,
-             *_lay_out_tables(cosines, sines), interleaved, is_local)
-    turned = _run(*given) if _is_plain(query) else torch.ops.fa_mlir.append(*given)
-    return turned if query.dim() == 4 else query
+    key, value = key.to(key_cache.dtype), value.to(value_cache.dtype)
+    if cosines is not None:
+        if not cosines.numel():
+            cosines = sines = query_firsts = key_firsts = None
+        elif cosines.dtype != sines.dtype or cosines.dtype == torch.float64:
+            cosines, sines = cosines.float(), sines.float()
+    if cosines is not None:
+        cosines, sines = _lay_out(cosines), _lay_out(sines)
+    given = (_lay_out(query), _lay_out(key), _lay_out(value), key_cache, value_cache, key_lengths, key_starts, key_pages, cosines, sines,
+             query_firsts, key_firsts, interleaved, is_local)
+    if (type(query) is torch.Tensor and (query.is_cpu or query.is_cuda) and not torch.compiler.is_compiling()
+            and not torch._C._len_torch_dispatch_stack()):
+        turned = _run(*given)
+    else:
+        turned = torch.ops.fa_mlir.append(*given)
+    return query if query.dim() == 3 and cosines is None else turned
+
+
+def _run_fake(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
+              cosines: Any, *more: Any) -> Any:
+    import torch
+
+    return query.new_empty(0) if query.dim() == 3 and cosines is None else torch.empty_like(query)
 
 
 def register(library: Any) -> None:
-    """Gives torch the operators."""
+    """Gives torch the operator."""
     import torch
 
-    for schema, name, run in (SCHEMA, "append", _run), (TURN_SCHEMA, "turn", _run_turn):
-        library.define(schema)
-        for device in "CPU", "CUDA":
-            library.impl(name, run, device)
-    torch.library.register_fake("fa_mlir::append", lambda query, *more: torch.empty_like(query) if query.dim() == 4 else query.new_empty(0))
-    torch.library.register_fake("fa_mlir::turn", lambda rows, *more: torch.empty_like(rows))
+    library.define(SCHEMA)
+    for device in "CPU", "CUDA":
+        library.impl("append", _run, device)
+    torch.library.register_fake("fa_mlir::append", _run_fake)

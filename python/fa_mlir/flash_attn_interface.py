@@ -109,8 +109,12 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
                             pack_gqa: bool | None = None, sm_margin: int = 0, return_softmax_lse: bool = False) -> Any:
     """As fa_mlir.flash_attn.flash_attn_with_kvcache, with page_table for block_table. With cu_seqlens_q, int32, (batch + 1), q
     is packed, (query rows, heads, head dim), and the lse (heads, query rows); with cu_seqlens_k_new k and v are. rotary_seqlens,
-    int32, (batch): positions of the first new rows, cache_seqlens where it is None. max_seqlen_q is not read."""
+    int32, (batch): positions of the first new rows, cache_seqlens where it is None. With page_table cache_batch_idx says which
+    row of it each sequence has. max_seqlen_q is not read."""
     _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, attention_chunk=attention_chunk)
+    if hasattr(page_table, "index_select") and hasattr(cache_batch_idx, "long"):
+        # Tables of all items, of which each sequence has one.
+        page_table, cache_batch_idx = page_table.index_select(0, cache_batch_idx.long()), None
     if cu_seqlens_k_new is not None and k is None:
         raise refuse("cu_seqlens_k_new", "is given without k, expected both")
     return call_with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .append import append, turn
+from .append import append
 from .arguments import refuse, refuse_array, show_shape
 from .problem import Traced
 
@@ -161,16 +161,15 @@ def hide_padding(leftpad: Any, shape: tuple, device: Any) -> Traced:
     return Traced(_PADDING, (("leftpad", "i32", (-1,)),), [leftpad])
 
 
-def _turn(rows: Any, starts: Any, firsts: Any, cos: Any, sin: Any, interleaved: bool, is_local: bool) -> Any:
-    """Rows of sequences, packed with starts, at positions from firsts on."""
+def _find_positions(rows: int, starts: Any, firsts: Any, is_local: bool) -> Any:
+    """Of packed rows, where those of a sequence are at firsts and on; firsts where rows are not packed."""
     import torch
 
     if starts is None:
-        return turn(rows, firsts, cos, sin, interleaved, is_local)
-    places = torch.arange(rows.shape[0], dtype=torch.int32, device=rows.device)
+        return firsts
+    places = torch.arange(rows, dtype=torch.int32, device=firsts.device)
     items = torch.searchsorted(starts[1:], places, right=True).clamp(max=firsts.shape[0] - 1)
-    positions = firsts[items] + (places - starts[items] if is_local else 0)
-    return turn(rows[:, None], positions, cos, sin, interleaved, is_local)[:, 0]
+    return firsts[items] + (places - starts[items]) if is_local else firsts[items]
 
 
 def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
@@ -192,7 +191,10 @@ def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any,
         _check_rows(q, k_cache, v_cache, batch, k, v, new_starts, size, rotary_cos, rotary_sin)
         if cache_seqlens is None:
             raise refuse("k" if k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
-    # New rows of each sequence, and the fewest there can be.
+    if k is None and rotary_cos is not None:
+        # None are written, and queries are turned.
+        k, v = (cache.new_empty((batch, 0, *cache.shape[2:])) for cache in (k_cache, v_cache))
+    # New rows of each sequence.
     new: Any = 0 if k is None else k.shape[1] if new_starts is None else new_starts.diff()
     lengths: Any = None
     if cache_seqlens is not None:
@@ -204,20 +206,18 @@ def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any,
         block_table = torch.arange(batch, dtype=torch.int32, device=q.device)[:, None]
     if block_table is not None and lengths is None:
         lengths = torch.full((batch,), size, dtype=torch.int32, device=q.device)
-    if k is not None:
-        ends = lengths + new
-        if lengths.is_cpu and not torch.compiler.is_compiling():
-            _check_range("cache_seqlens", "the length", lengths, size - new, ", which leaves room for k")
-        # What attention refuses is refused before anything is written.
-        check(q, lengths, block_table)
+    if k is None:
+        return q, lengths, block_table
+    if lengths.is_cpu and not torch.compiler.is_compiling():
+        _check_range("cache_seqlens", "the length", lengths, size - new, ", which leaves room for k")
+    # What attention refuses is refused before anything is written.
+    check(q, lengths, block_table)
+    query_firsts = key_firsts = None
     if rotary_cos is not None and (query_starts is not None or new_starts is not None or rotary_seqlens is not None):
         firsts = lengths if rotary_seqlens is None else _find_lengths(rotary_seqlens, batch, q.device, size)
-        q = _turn(q, query_starts, firsts, rotary_cos, rotary_sin, rotary_interleaved, is_local)
-        if k is not None:
-            k = _turn(k, new_starts, firsts, rotary_cos, rotary_sin, rotary_interleaved, True)
-        rotary_cos = rotary_sin = None
-    if k is not None:
-        lengths = ends
-    if k is not None or rotary_cos is not None:
-        q = append(q, k, v, k_cache, v_cache, lengths, new_starts, block_table, rotary_cos, rotary_sin, rotary_interleaved, is_local)
+        query_firsts = _find_positions(q.shape[0], query_starts, firsts, is_local)
+        key_firsts = _find_positions(k.shape[0], new_starts, firsts, True)
+    lengths = lengths + new
+    q = append(q, k, v, k_cache, v_cache, lengths, new_starts, block_table, rotary_cos, rotary_sin, query_firsts, key_firsts,
+               rotary_interleaved, is_local)
     return q, lengths, block_table
