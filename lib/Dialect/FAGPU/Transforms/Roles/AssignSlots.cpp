@@ -17,6 +17,9 @@
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Dialect/FAGPU/Transforms/RoleScalars.h"
 #include "fa/Dialect/FAGPU/Transforms/Transforms.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Transforms/LoopInvariantCodeMotionUtils.h"
 
 namespace mlir::fagpu {
 #define GEN_PASS_DEF_FAGPUASSIGNSLOTSPASS
@@ -113,6 +116,17 @@ static SmallPtrSet<Operation *, 16> collectOfSegment(ForOp loop) {
   return ofSegment;
 }
 
+/// Whether all that an operation does in its regions has no place either.
+static bool onlyReads(Operation *op) {
+  return !op->walk([&](Operation *nested) {
+              return nested == op ||
+                             nested->hasTrait<OpTrait::IsTerminator>() ||
+                             hasNoPlace(nested)
+                         ? WalkResult::advance()
+                         : WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
 /// Whether what several products read can be copied while they run.
 bool Step::hasStages() {
   return llvm::all_of(
@@ -120,10 +134,37 @@ bool Step::hasStages() {
       [](PutOp put) { return put.getChannel().getType().getDepth() > 1; });
 }
 
+/// Moves what no iteration changes ahead of the loop, also choices that read.
+static void hoistInvariants(ForOp loop) {
+  moveLoopInvariantCode(
+      SmallVector<Region *>{&loop.getBody()},
+      [&](Value value, Region *) {
+        return !loop->isAncestor(value.getParentBlock()->getParentOp());
+      },
+      [](Operation *op, Region *) {
+        return hasNoPlace(op) || (isa<scf::IfOp>(op) && onlyReads(op));
+      },
+      [&](Operation *op, Region *) { op->moveBefore(loop); });
+}
+
+/// Whether a copy depends on `op`.
+static bool isForCopies(Operation *op) {
+  SetVector<Operation *> users;
+  getForwardSlice(op, &users);
+  return llvm::any_of(users, llvm::IsaPred<PutOp>);
+}
+
 void Step::scheduleAhead(Block &body) {
   auto isProtocol = [](Operation &op) { return isa<PutOp, AcquireOp>(op); };
-  Operation *position = &*llvm::find_if(
-      body, [&](Operation &op) { return !hasNoPlace(&op) && !isProtocol(op); });
+  auto findPosition = [&]() {
+    return &*llvm::find_if(body, [&](Operation &op) {
+      return !hasNoPlace(&op) && !isProtocol(op);
+    });
+  };
+  // The copies come ahead of it, and so has what they need to.
+  if (isForCopies(findPosition()))
+    hoistInvariants(cast<ForOp>(body.getParentOp()));
+  Operation *position = findPosition();
   auto place = [&](Operation *op, int64_t stage, OrderAhead order) {
     moveWithOperands(op, position);
     setSlot(op, {stage, order});
