@@ -9,7 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .arguments import TorchArrays
 from .entries import compile_text, find_chip
+from .errors import renames_arguments
+from .problem import OPERAND_TYPES
 
 #: The operator of torch. It gives queries, turned; nothing where they stay as they are.
 SCHEMA = ("append(Tensor query, Tensor key, Tensor value, Tensor(a!) key_cache, Tensor(b!) value_cache, Tensor key_lengths, "
@@ -24,8 +27,9 @@ class _Kind:
     element: str
     head_dim: int
     value_head_dim: int
-    #: Whether queries are packed, and new rows.
+    #: Whether queries are packed.
     packs_queries: bool
+    #: Whether new rows are.
     packs_rows: bool
     #: Whether the cache is one of pages.
     is_paged: bool
@@ -38,7 +42,7 @@ class _Kind:
 
     @property
     def has_queries(self) -> bool:
-        """Whether queries are written. Of sequences without room they become NaN, of packed ones by the attention."""
+        """Whether queries are written: those that are not packed become NaN where a sequence has no room."""
         return not self.packs_queries or self.angles is not None
 
 
@@ -72,8 +76,8 @@ def _turn(kind: _Kind, source: str) -> list[str]:
             "%turned = arith.select %turns, %sum, %x : f32"]
 
 
-def _find_first(kind: _Kind) -> list[str]:
-    """%begin and %end: the new rows of sequence %b."""
+def _find_new_rows(kind: _Kind) -> list[str]:
+    """%begin and %end of those of sequence %b."""
     lines = ["%length = memref.load %key_lengths[%b] : !lengths", "%end = arith.index_cast %length : i32 to index",
              "%begin = arith.subi %end, %new : index"]
     if kind.packs_rows:
@@ -84,12 +88,13 @@ def _find_first(kind: _Kind) -> list[str]:
 
 
 def _loop(kind: _Kind, source: str, target: str, is_local: bool, needs_room: bool) -> list[str]:
-    """Writes the rows of %source, turned, to %target; NaN where a sequence needs room that it has not."""
+    """Writes the rows of %source, turned, to %target; NaN at positions that the tables have not, and where a sequence needs room
+    that it has not."""
     element, value = kind.element, "turned" if kind.angles else "x"
     body = [f"%{name} = linalg.index {dim} : index" for dim, name in enumerate("bihd")]
     body += _load("x", element, f"%{source}[%b, %i, %h, %d] : !query")
     if needs_room:
-        body += _find_first(kind)
+        body += _find_new_rows(kind)
     first = "begin"
     if kind.has_firsts:
         body += [f"%first32 = memref.load %{source}_firsts[%b] : !lengths", "%first = arith.index_cast %first32 : i32 to index"]
@@ -100,6 +105,10 @@ def _loop(kind: _Kind, source: str, target: str, is_local: bool, needs_room: boo
         body += ["%starts = arith.cmpi sge, %begin, %c0 : index", "%ends = arith.cmpi sle, %end, %size : index",
                  "%fits = arith.andi %starts, %ends : i1", f"%valid = arith.select %fits, %{value}, %nan : f32"]
         value = "valid"
+    if kind.angles:
+        body += ["%low = arith.cmpi sge, %place, %c0 : index", "%high = arith.cmpi sle, %place, %last : index",
+                 "%is_known = arith.andi %low, %high : i1", f"%known = arith.select %is_known, %{value}, %nan : f32"]
+        value = "known"
     if element != "f32":
         body.append(f"%narrow = arith.truncf %{value} : f32 to {element}")
         value = "narrow"
@@ -165,14 +174,13 @@ def _write(kind: _Kind) -> str:
 _calls: dict[tuple, Any] = {}
 
 
-def _find_call(torch: Any, dtype: Any, device: Any, decided: tuple, angles: tuple | None, more: tuple) -> Any:
-    """decided, more: the fields of _Kind ahead of its angles and behind; device: a GPU, None for the CPU."""
-    key = (dtype, device, decided, angles, more)
+def _find_call(query: Any, decided: tuple, angles: tuple | None, more: tuple) -> Any:
+    """decided, more: the fields of _Kind ahead of its angles and behind."""
+    device = query.device if query.is_cuda else None
+    key = (query.dtype, device, decided, angles, more)
     call = _calls.get(key)
     if call is None:
-        names = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
-        known = None if angles is None else (names[angles[0]], *angles[1:])
-        fields: Any = (names[dtype], *decided, known, *more)
+        fields: Any = (TorchArrays.type(query), *decided, angles, *more)
         compiled = compile_text(_write(_Kind(*fields)), None if device is None else find_chip(device.index or 0))
         if device is not None:
             call = compiled.load().launch
@@ -187,10 +195,9 @@ def _run(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key
          cosines: Any, sines: Any, query_firsts: Any, key_firsts: Any, interleaved: bool, is_local: bool) -> Any:
     import torch
 
-    angles = None if cosines is None else (cosines.dtype, cosines.shape[1], interleaved)
+    angles = None if cosines is None else (TorchArrays.type(cosines), cosines.shape[1], interleaved)
     packs_queries = query.dim() == 3
-    call = _find_call(torch, query.dtype, query.device if query.is_cuda else None,
-                      (query.shape[-1], value_cache.shape[3], packs_queries, key_starts is not None, key_pages is not None), angles,
+    call = _find_call(query, (query.shape[-1], value_cache.shape[3], packs_queries, key_starts is not None, key_pages is not None), angles,
                       (query_firsts is not None, is_local))
     turned = turned_key = None
     if query_firsts is not None:
@@ -211,6 +218,8 @@ def _lay_out(tensor: Any) -> Any:
     return (tensor if tensor.stride(-1) == 1 else tensor.contiguous()).resolve_neg()
 
 
+@renames_arguments(query="q", key="k", value="v", key_cache="k_cache", value_cache="v_cache", key_lengths="cache_seqlens",
+                   key_starts="new_starts", key_pages="block_table", cosines="rotary_cos", sines="rotary_sin")
 def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
            cosines: Any, sines: Any, query_firsts: Any, key_firsts: Any, interleaved: bool, is_local: bool) -> Any:
     """Writes key and value, (batch, rows, key heads, head dim), or packed with key_starts, behind the rows of a cache, and
@@ -218,7 +227,7 @@ def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, k
 
     cosines, sines: (positions, turned dims / 2), or None. query_firsts, key_firsts: None, or int32, positions that rows have
     from the first on: (batch), or of each row that is packed. A sequence that has no room stays as it was, and queries of it
-    that are not packed are NaN."""
+    that are not packed are NaN. So are rows at positions that the tables have not."""
     import torch
 
     if query.dtype != key_cache.dtype:
@@ -228,7 +237,7 @@ def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, k
     if cosines is not None:
         if not cosines.numel():
             cosines = sines = query_firsts = key_firsts = None
-        elif cosines.dtype != sines.dtype or cosines.dtype == torch.float64:
+        elif cosines.dtype != sines.dtype or TorchArrays.type(cosines) not in OPERAND_TYPES:
             cosines, sines = cosines.float(), sines.float()
     if cosines is not None:
         cosines, sines = _lay_out(cosines), _lay_out(sines)
@@ -237,6 +246,9 @@ def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, k
     if (type(query) is torch.Tensor and (query.is_cpu or query.is_cuda) and not torch.compiler.is_compiling()
             and not torch._C._len_torch_dispatch_stack()):
         turned = _run(*given)
+        for cache in key_cache, value_cache:
+            if not cache.is_inference():
+                torch.autograd.graph.increment_version(cache)
     else:
         turned = torch.ops.fa_mlir.append(*given)
     return query if query.dim() == 3 and cosines is None else turned

@@ -23,7 +23,8 @@ from .arguments import TorchArrays, check_flag, check_tensors, check_window, ref
 from .attention import attention
 from .entries import find_refusal
 from .errors import UnsupportedError, renames_arguments
-from .kvcache import hide_padding, prepare
+from .flash_masks import check_chunk, make_mask
+from .kvcache import prepare
 from .planning import find_text, plan
 
 __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
@@ -171,34 +172,45 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
 
     q: (batch, queries, heads, head dim); k_cache, v_cache: (batch, keys, key heads, head
     dim), or with block_table, int32, (batch, pages), pages: (pages, page size, key heads,
-    head dim). cache_batch_idx: which item of the cache each sequence has. cache_leftpad:
-    how many keys ahead are none, int32, (batch). rotary_cos, rotary_sin: (positions of the cache or more, rotated dims
-    / 2), applied to k at cache_seqlens and on, to q at the same (all at cache_seqlens
-    where neither causal nor a window is). num_splits is not read. Takes no gradient.
-    Returns the output, or (output, lse).
+    head dim). cache_batch_idx: which item of the cache each sequence has. cache_leftpad,
+    int32, (batch): the first keys of a sequence that are padding, and are not seen;
+    positions count them. rotary_cos, rotary_sin: (positions of the cache or more, rotated
+    dims / 2), applied to k at cache_seqlens and on, to q at the same (all at cache_seqlens
+    where neither causal nor a window is); without k to q alone. num_splits is not read.
+    Takes no gradient. Where only a device sees that a sequence has no room for k, its cache
+    stays as it was and its output is NaN, as it is where a position is behind the tables.
+    Returns the output, or (output, lse), where the lse of a query that sees no key is +inf.
     """
-    return call_with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
-                             block_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, alibi_slopes,
-                             return_softmax_lse)
+    found = _with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
+                          block_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, alibi_slopes,
+                          return_softmax_lse)
+    return _return(found, True)[:2] if return_softmax_lse else found
 
 
-def call_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
-                      cache_batch_idx: Any, cache_leftpad: Any, block_table: Any, softmax_scale: float | None, causal: bool,
-                      window_size: tuple, softcap: float, rotary_interleaved: bool, alibi_slopes: Any, return_lse: bool,
-                      query_starts: Any = None, new_starts: Any = None, rotary_seqlens: Any = None) -> Any:
-    """flash_attn_with_kvcache, also of packed queries and packed new rows."""
+def _with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
+                  cache_batch_idx: Any, cache_leftpad: Any, block_table: Any, softmax_scale: float | None, causal: bool,
+                  window_size: tuple, softcap: float, rotary_interleaved: bool, alibi_slopes: Any, return_lse: bool,
+                  query_starts: Any = None, new_starts: Any = None, rotary_seqlens: Any = None, attention_chunk: int = 0,
+                  has_item_tables: bool = False) -> Any:
+    """flash_attn_with_kvcache, also of what FlashAttention-3 has besides."""
     import torch
 
     check_tensors(torch, q, k_cache, v_cache)
-    padding = None
-    if cache_leftpad is not None:
-        padding = hide_padding(cache_leftpad, q.shape[:1] if query_starts is None else (len(query_starts) - 1,), q.device)
+    check_chunk(attention_chunk)
+
+    def find_mask(q: Any, lengths: Any) -> Any:
+        if not attention_chunk:
+            return make_mask(0, 0, cache_leftpad)
+        keys = k_cache.shape[1] if lengths is None else lengths
+        return make_mask(attention_chunk, keys - (q.shape[1] if query_starts is None else query_starts.diff()), cache_leftpad)
+
     window = check_window(window_size, takes_negative=True)
 
     def check(q: Any, lengths: Any, pages: Any) -> None:
         starts = None if pages is None else (query_starts, None, pages)
-        decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, padding, "bottom_right" if check_flag("causal", causal) else None, window,
-                             softcap or None, alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_lse, starts)
+        aligned = "bottom_right" if check_flag("causal", causal) else None
+        decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, find_mask(q, lengths), aligned, window, softcap or None,
+                             alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_lse, starts)
         if not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
             refusal = _ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[-1], v_cache.shape[3],
                                   q.device.index or 0 if q.is_cuda else None)
@@ -206,7 +218,8 @@ def call_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary
                 raise UnsupportedError(*refusal)
 
     with torch.no_grad():
-        q, lengths, pages = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, block_table,
-                                    query_starts, new_starts, rotary_seqlens, causal or window != (-1, -1), rotary_interleaved, check)
+        q, lengths, pages = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
+                                    block_table, query_starts, new_starts, rotary_seqlens, has_item_tables,
+                                    causal or window != (-1, -1), rotary_interleaved, check)
         return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window, softcap, alibi_slopes, return_lse,
-                     mask=padding, query_starts=query_starts, key_lengths=lengths, key_pages=pages)
+                     mask=find_mask(q, lengths), query_starts=query_starts, key_lengths=lengths, key_pages=pages)

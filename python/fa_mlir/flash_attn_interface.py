@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import refuse, refuse_array, show_shape
+from .arguments import check_ranks, refuse, refuse_array, show_shape
 from .errors import UnsupportedError, renames_arguments
-from .flash_attn import _call, _renames, _split, call_with_kvcache
+from .flash_attn import _call, _renames, _split, _with_kvcache
+from .flash_masks import check_chunk, make_mask
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_with_kvcache", "get_scheduler_metadata"]
@@ -33,11 +34,15 @@ def flash_attn_func(q: Any, k: Any, v: Any, softmax_scale: float | None = None, 
                     num_splits: int = 1, pack_gqa: bool | None = None, deterministic: bool = False,
                     sm_margin: int = 0, return_attn_probs: bool = False) -> Any:
     """q: (batch, queries, heads, head dim); k, v: (batch, keys, key heads, head dim).
-    num_splits, pack_gqa and sm_margin say how, which is decided here, and are not read."""
-    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
-                  attention_chunk=attention_chunk)
+    num_splits, pack_gqa and sm_margin say how, which is decided here, and are not read. attention_chunk: a
+    query sees keys of its own chunk of so many positions, aligned to the bottom right; 0 for all."""
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
+    mask = None
+    if check_chunk(attention_chunk):
+        check_ranks(q, k, v, 4)
+        mask = make_mask(attention_chunk, k.shape[1] - q.shape[1])
     return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs,
-                 deterministic=deterministic)
+                 deterministic=deterministic, mask=mask)
 
 
 @renames_arguments(q="qkv", k="qkv", v="qkv")
@@ -89,10 +94,13 @@ def flash_attn_varlen_func(q: Any, k: Any, v: Any, cu_seqlens_q: Any, cu_seqlens
     """q: (query rows, heads, head dim); k, v: (key rows, key heads, head dim), sequence b
     from cu_seqlens[b] to cu_seqlens[b + 1], int32, (batch + 1); of these rows the first
     seqused[b] count where it is given."""
-    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale,
-                  attention_chunk=attention_chunk)
-    return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs,
-                 deterministic=deterministic, query_starts=cu_seqlens_q, key_starts=cu_seqlens_k, query_lengths=seqused_q, key_lengths=seqused_k)
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
+    mask = None
+    if check_chunk(attention_chunk):
+        keys, queries = (starts.diff() if used is None else used for starts, used in ((cu_seqlens_k, seqused_k), (cu_seqlens_q, seqused_q)))
+        mask = make_mask(attention_chunk, keys - queries)
+    return _call(q, k, v, 0.0, softmax_scale, causal, window_size, softcap, None, return_attn_probs, deterministic=deterministic, mask=mask,
+                 query_starts=cu_seqlens_q, key_starts=cu_seqlens_k, query_lengths=seqused_q, key_lengths=seqused_k)
 
 
 @renames_arguments(query="q", key="k_cache", value="v_cache", window="window_size", scale="softmax_scale", block_table="page_table",
@@ -110,13 +118,12 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     """As fa_mlir.flash_attn.flash_attn_with_kvcache, with page_table for block_table. With cu_seqlens_q, int32, (batch + 1), q
     is packed, (query rows, heads, head dim), and the lse (heads, query rows); with cu_seqlens_k_new k and v are. rotary_seqlens,
     int32, (batch): positions of the first new rows, cache_seqlens where it is None. With page_table cache_batch_idx says which
-    row of it each sequence has. max_seqlen_q is not read."""
-    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale, attention_chunk=attention_chunk)
-    if hasattr(page_table, "index_select") and hasattr(cache_batch_idx, "long"):
-        # Tables of all items, of which each sequence has one.
-        page_table, cache_batch_idx = page_table.index_select(0, cache_batch_idx.long()), None
+    row of it each sequence has. attention_chunk as of flash_attn_func. The lse of a query that sees no key is -inf. max_seqlen_q,
+    scheduler_metadata, num_splits, pack_gqa and sm_margin are not read."""
+    _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     if cu_seqlens_k_new is not None and k is None:
         raise refuse("cu_seqlens_k_new", "is given without k, expected both")
-    return call_with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
-                             page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, None, return_softmax_lse,
-                             cu_seqlens_q, cu_seqlens_k_new, None if rotary_seqlens is cache_seqlens else rotary_seqlens)
+    return _with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
+                         page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, None, return_softmax_lse,
+                         cu_seqlens_q, cu_seqlens_k_new, None if rotary_seqlens is cache_seqlens else rotary_seqlens,
+                         attention_chunk, has_item_tables=True)

@@ -247,6 +247,107 @@ class FlashAttention(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, f"cache_leftpad' .*{text}"):
                 flash_attn.flash_attn_with_kvcache(torch.randn(2, 1, 4, 16), cache, cache, cache_seqlens=4, cache_leftpad=wrong)
 
+    def test_chunks(self):
+        """A query sees keys of its own chunk, counted from behind the padding; with gradients, packed, and of a cache."""
+        def expect(q, k, v, chunk, causal, padding=0):
+            q, k, v = q.double(), k.double()[:, padding:], v.double()[:, padding:]
+            k, v = (tensor.repeat_interleave(2, 2) for tensor in (k, v))
+            i, j = torch.arange(q.shape[1])[:, None] + k.shape[1] - q.shape[1], torch.arange(k.shape[1])
+            hidden = (i.div(chunk, rounding_mode="floor") != j // chunk) | (causal & (j > i))
+            scores = torch.einsum("bihd,bjhd->bhij", q, k) / q.shape[-1] ** 0.5
+            weights = torch.softmax(scores.masked_fill(hidden, -torch.inf), -1).nan_to_num(0)
+            return torch.einsum("bhij,bjhd->bihd", weights, v)
+
+        for chunk, causal in itertools.product((1, 5, 16, 100), (False, True)):
+            for queries, keys in (9, 23), (23, 9), (17, 17):
+                q, k, v = (torch.randn(2, rows, heads, 16, requires_grad=True) for rows, heads in ((queries, 4), (keys, 2), (keys, 2)))
+                output = flash_attn_interface.flash_attn_func(q, k, v, causal=causal, attention_chunk=chunk)
+                expected = expect(q, k, v, chunk, causal)
+                self.assertLess(relative_error(output.detach(), expected.detach()), 2e-6)
+                seed = torch.randn_like(output)
+                for one, other in zip(torch.autograd.grad(output, (q, k, v), seed), torch.autograd.grad(expected, (q, k, v), seed.double())):
+                    # Of a chunk of one key they are 0, and dP less its mean over keys is what rounding leaves.
+                    self.assertLess(float((one - other).norm() / (1 + other.norm())), 1e-5)
+            starts, key_starts = torch.tensor([0, 4, 4, 30]), torch.tensor([0, 21, 30, 40])
+            q, k, v = torch.randn(30, 4, 16), torch.randn(40, 2, 16), torch.randn(40, 2, 16)
+            packed = flash_attn_interface.flash_attn_varlen_func(q, k, v, starts.int(), key_starts.int(), 26, 21, causal=causal,
+                                                                 attention_chunk=chunk)
+            cache, lengths, padding = torch.randn(3, 30, 2, 16), [27, 9, 30], [4, 0, 11]
+            of_cache = flash_attn_interface.flash_attn_with_kvcache(
+                q, cache, cache, cache_seqlens=torch.tensor(lengths, dtype=torch.int32), cu_seqlens_q=starts.int(), causal=causal,
+                cache_leftpad=torch.tensor(padding, dtype=torch.int32), attention_chunk=chunk)
+            for item in 0, 2:
+                rows, keys = (slice(int(each[item]), int(each[item + 1])) for each in (starts, key_starts))
+                self.assertLess(relative_error(packed[rows], expect(q[None, rows], k[None, keys], v[None, keys], chunk, causal)[0]), 2e-6)
+                held = cache[None, item, :lengths[item]]
+                self.assertLess(relative_error(of_cache[rows], expect(q[None, rows], held, held, chunk, causal, padding[item])[0]), 2e-6)
+        with self.assertRaisesRegex(ValueError, "attention_chunk' is -1, expected an integer from 0"):
+            flash_attn_interface.flash_attn_func(q[None], k[None], v[None], attention_chunk=-1)
+
+    def test_items_of_tables(self):
+        """FlashAttention-3's page_table is of all items of the cache, of which sequences have some."""
+        pool, tables = torch.randn(12, 8, 2, 16), torch.randperm(12).reshape(4, 3).int()
+        q, lengths = torch.randn(2, 1, 4, 16), torch.tensor([9, 20], dtype=torch.int32)
+        for items in torch.tensor([3, 1]), torch.tensor([0, 2], dtype=torch.int32):
+            got = flash_attn_interface.flash_attn_with_kvcache(q, pool, pool, cache_seqlens=lengths, page_table=tables, cache_batch_idx=items)
+            self.assertTrue(torch.equal(got, flash_attn_interface.flash_attn_with_kvcache(
+                q, pool, pool, cache_seqlens=lengths, page_table=tables[items.long()])))
+        for items, text in ((torch.tensor([0.0, 1.0]), "dtype torch.float32"), (torch.tensor([[0, 1]]), r"shape \(1, 2\)"), ([0, 1], "list")):
+            with self.assertRaisesRegex(ValueError, f"cache_batch_idx' .*{text}"):
+                flash_attn_interface.flash_attn_with_kvcache(q, pool, pool, cache_seqlens=lengths, page_table=tables, cache_batch_idx=items)
+
+    def test_wrong_steps(self):
+        """What a step cannot be is an error by the caller's name where the host reads it, and NaN in a graph."""
+        q, cache = torch.randn(2, 1, 4, 16), torch.randn(2, 30, 2, 16)
+        k, rows = torch.randn(2, 2, 2, 16), torch.randn(3, 2, 16)
+        cos = torch.rand(30, 4)
+        ints = lambda *numbers: torch.tensor(numbers, dtype=torch.int32)
+        call = lambda **more: flash_attn_interface.flash_attn_with_kvcache(q, cache.clone(), cache.clone(), **{"cache_seqlens": ints(5, 6), **more})
+        tables = {"rotary_cos": cos, "rotary_sin": cos}
+        on_host = [] if q.is_cuda else [
+            ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3, 8)}, r"cu_seqlens_k_new' is \[0, 3, 8\], .* 0 to 3, the rows of k"),
+            ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(-3, 1, 3)}, "cu_seqlens_k_new' is"),
+            ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 2, 1)}, "cu_seqlens_k_new' is"),
+            ({"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 29)}, "rotary_seqlens' has the position 29, expected 0 to 28"),
+            ({"k": k, "v": k, **tables, "rotary_seqlens": ints(-1, 3)}, "rotary_seqlens' has the position -1"),
+            ({**tables, "cache_seqlens": ints(30, 3)}, "cache_seqlens' has the length 30, expected 0 to 29, a row of rotary_cos")]
+        for more, text in [*on_host,
+                           ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3)}, r"cu_seqlens_k_new' has shape \(2,\).* expected \(3,\)"),
+                           ({"cu_seqlens_q": ints()}, "cu_seqlens_q' has no numbers"),
+                           ({"cu_seqlens_q": 3}, "cu_seqlens_q' is a int"),
+                           ({"k": k, "v": k, **tables, "rotary_seqlens": torch.rand(2)}, "rotary_seqlens' has dtype torch.float32"),
+                           ({"k": k, "v": k, **tables, "rotary_seqlens": 30}, "rotary_seqlens' has the position 30, expected 0 to 29"),
+                           ({"k": torch.randn(2, 31, 2, 16), "v": k}, r"v' has shape"),
+                           ({"k": torch.randn(2, 31, 2, 16), "v": torch.randn(2, 31, 2, 16)}, "k' has 31 rows, expected at most the 30"),
+                           ({"q": q.half(), **tables}, "k_cache' has dtype torch.float32, expected that of q, torch.float16"),
+                           ({"q": q.half()}, "dtype torch.float")]:
+            changed = {"q": q, "k_cache": cache.clone(), "v_cache": cache.clone(), "cache_seqlens": ints(5, 6), **more}
+            with self.assertRaisesRegex(ValueError, text):
+                flash_attn_interface.flash_attn_with_kvcache(**changed)
+        # Tables of other types are taken as f32.
+        self.assertTrue(call(k=k, v=k, rotary_cos=torch.ones(30, 4, dtype=torch.int32), rotary_sin=torch.zeros(30, 4)).isfinite().all())
+        graph = torch.compile(call, fullgraph=True, backend="aot_eager")
+        for more in ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3, 8)}, {"k": k, "v": k, "cache_seqlens": ints(5, 29)},
+                     {"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 99)}):
+            if not q.is_cuda and "rotary_seqlens" not in more:
+                with self.assertRaisesRegex(RuntimeError, "has the length 31 for batch item 1, expected 0 to 30"):
+                    graph(**more)
+                continue
+            output = graph(**more)
+            self.assertTrue(output[0].isfinite().all() and output[1].isnan().all(), list(more))
+
+    def test_written_caches(self):
+        """Autograd knows that a cache was written; transforms of torch.func are refused."""
+        q, k, cache = torch.randn(2, 1, 4, 16), torch.randn(2, 1, 2, 16), torch.randn(2, 9, 2, 16)
+        weight = torch.ones((), requires_grad=True)
+        loss = (weight * cache).sum()
+        flash_attn.flash_attn_with_kvcache(q, cache, cache.clone(), k, k, cache_seqlens=4)
+        with self.assertRaisesRegex(RuntimeError, "modified by an inplace operation"):
+            loss.backward()
+        step = lambda q, k: flash_attn.flash_attn_with_kvcache(q, cache, cache.clone(), k, k, cache_seqlens=4)
+        with self.assertRaisesRegex(NotImplementedError, "torch.vmap"):
+            torch.vmap(step)(q[None], k[None])
+
     def test_no_room_for_new_rows(self):
         """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""
         q, new, cache = torch.randn(3, 1, 2, 8), torch.randn(3, 2, 2, 8), torch.randn(3, 10, 2, 8)
@@ -300,7 +401,6 @@ class FlashAttention(unittest.TestCase):
         q = torch.randn(1, 4, 2, 16)
         for call, argument in [
                 (lambda: flash_attn_interface.flash_attn_with_kvcache(q, q, q, qv=q), "qv"),
-                (lambda: flash_attn_interface.flash_attn_func(q, q, q, attention_chunk=8), "attention_chunk"),
                 (lambda: flash_attn_interface.flash_attn_func(q, q, q, q_descale=q), "q_descale")]:
             with self.assertRaises(NotImplementedError) as raised:
                 call()
