@@ -18,8 +18,8 @@ from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced,
                         check_flag, check_lengths, check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink, check_tensors,
                         clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
-from .planning import MOST_KEPT, find_text, plan, trace_functions
-from .problem import LAYOUTS, OPERAND_TYPES, Traced, Types, from_text
+from .planning import MOST_KEPT, find_text, is_function, plan, trace_functions
+from .problem import LAYOUTS, OPERAND_TYPES, Types, from_text
 
 _functions: dict[tuple, Any] = {}
 _Function = TypeVar("_Function", bound=Callable)
@@ -247,11 +247,10 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     torch = _torch or _find_torch()
     is_torch = torch is not None and isinstance(query, torch.Tensor)
     kind: Any = TorchArrays
-    is_function = callable(mask) or isinstance(mask, Traced)
     is_compiling = is_torch and _is_compiling()
     is_traced = is_torch and not is_compiling and _is_traced()
     if is_torch:
-        check_tensors(torch, query, key, value, None if is_function else mask, alibi, bias, sink, out, query_lengths,
+        check_tensors(torch, query, key, value, None if is_function(mask) else mask, alibi, bias, sink, out, query_lengths,
                       key_lengths, query_starts, key_starts, key_pages, dropout_state)
     if not is_torch:
         kind = NumpyArrays
@@ -260,7 +259,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         arrays = [query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages]
         (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts,
          key_pages) = map(as_numpy, arrays, names)
-        if mask is not None and not is_function:
+        if mask is not None and not is_function(mask):
             mask = as_numpy(mask, "mask")
     starts = None
     if query_starts is not None or key_starts is not None or key_pages is not None:

@@ -100,6 +100,11 @@ def find_text(key: tuple) -> str:
 setattr(find_text, "_dynamo_marked_constant", True)
 
 
+def is_function(mask: Any) -> bool:
+    """Whether a mask is no array: a function, or one that is traced."""
+    return callable(mask) or isinstance(mask, Traced)
+
+
 def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, causal: Any, window: Any,
          softcap: Any, alibi: Any, bias: Any, scale: Any, query_lengths: Any, key_lengths: Any, layout: str,
          lse: bool, starts: tuple | None = None, sink: Any = None,
@@ -134,9 +139,9 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
             raise refuse("softcap", f"is {softcap}, expected {expected}")
         numbers.append(softcap)
     described: list[tuple | None] = [None, None, None, None]
-    is_function = isinstance(mask, Traced) or callable(mask)
+    has_function = is_function(mask)
     if alibi is not None or bias is not None or mask is not None or score is not None:
-        shape = _find_pairs(query, key, layout, starts, bias, None if is_function else mask)
+        shape = _find_pairs(query, key, layout, starts, bias, None if has_function else mask)
         if alibi is not None:
             alibi, described[0] = describe_alibi(alibi, kind, shape[0], shape[1])
             tensors.append(alibi)
@@ -153,7 +158,7 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
             has_window = True
             numbers += [float(left), float(right)]
     if mask is not None:
-        if is_function:
+        if has_function:
             described[3] = _add_function("mask", mask, query, tensors, numbers)
         else:
             mask, pattern = describe_mask(mask, kind, shape)
