@@ -306,6 +306,8 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             callable(mask) and out is None and not is_compiling and _are_transforms_active())):
         score, mask, captured = trace_functions(score, mask, query)
         needs_gradient = any(map(requires_gradient, captured))
+    if needs_gradient and out is not None:
+        raise refuse("out", "is given, expected None where a gradient is asked for")
     width = None
     if needs_gradient and query.is_cuda and (query.shape[-1] % 8 or value.shape[-1] % 8):
         width = value.shape[-1]
@@ -322,12 +324,9 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         check_out(out, query, key, value, tensors, find_text(decided))
         if is_torch and out.requires_grad and torch.is_grad_enabled():
             raise refuse("out", "requires a gradient, expected one that does not; under torch.no_grad() any may")
-    if needs_gradient:
-        if out is not None:
-            raise refuse("out", "is given, expected None where a gradient is asked for")
-        if key_pages is not None:
-            raise UnsupportedError("key_pages", "given where a gradient is asked for", "None",
-                                   "call it under torch.no_grad(), or gather the keys")
+    if needs_gradient and key_pages is not None:
+        raise UnsupportedError("key_pages", "given where a gradient is asked for", "None",
+                               "call it under torch.no_grad(), or gather the keys")
     text = find_text(decided)
     operands = [query, key, value]
     if is_torch:

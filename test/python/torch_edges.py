@@ -345,6 +345,14 @@ class Errors(Edges):
         with self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' shares memory with the value"):
             fa_mlir.attention(*arrays, out=arrays[2])
 
+    def test_out_with_gradients(self):
+        """Refused by that, whatever its shape: of a head dim of 13 a GPU computes 16 where a gradient is asked for."""
+        inputs = [torch.randn(1, 8, 2, 13) for _ in range(3)]
+        inputs[0].requires_grad_()
+        for head_dim in 12, 13, 16:
+            with self.subTest(head_dim), self.assertRaisesRegex(fa_mlir.ArgumentError, "'out' is given, expected None where a gradient"):
+                fa_mlir.attention(*inputs, out=torch.empty(1, 8, 2, head_dim))
+
     def test_out_where_captures_are(self):
         """Nor is what scores, masks and lengths are read from."""
         memory, inputs = torch.zeros(2, 8, 4, 16), make_inputs()

@@ -78,10 +78,14 @@ llvm::Expected<std::unique_ptr<Driver>> Driver::open(const char *path) {
   std::unique_ptr<Driver> driver(new Driver());
   driver->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!driver->library) {
-    const char *reason = dlerror();
+    const char *found = dlerror();
+    StringRef reason = found ? found : "unknown reason";
+    // It begins with the path, which the message has already.
+    if (reason.consume_front(path))
+      reason.consume_front(": ");
     return makeError(FA_NO_DRIVER,
                      Twine("cannot open the CUDA driver '") + path +
-                         "': " + (reason ? reason : "unknown reason") +
+                         "': " + reason +
                          "; a GPU driver of CUDA 12.0 or later is needed");
   }
 

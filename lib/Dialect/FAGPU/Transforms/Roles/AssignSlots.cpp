@@ -56,8 +56,8 @@ struct Step {
 
   bool collect(Block &body);
   bool hasStages();
-  void schedule(Block &body);
-  void scheduleAhead(Block &body);
+  LogicalResult schedule(Block &body);
+  LogicalResult scheduleAhead(Block &body);
 };
 
 } // namespace
@@ -154,7 +154,7 @@ static bool isForCopies(Operation *op) {
   return llvm::any_of(users, llvm::IsaPred<PutOp>);
 }
 
-void Step::scheduleAhead(Block &body) {
+LogicalResult Step::scheduleAhead(Block &body) {
   auto isProtocol = [](Operation &op) { return isa<PutOp, AcquireOp>(op); };
   auto findPosition = [&]() {
     return &*llvm::find_if(body, [&](Operation &op) {
@@ -165,6 +165,10 @@ void Step::scheduleAhead(Block &body) {
   if (isForCopies(findPosition()))
     hoistInvariants(cast<ForOp>(body.getParentOp()));
   Operation *position = findPosition();
+  if (isForCopies(position))
+    return position->emitOpError()
+           << "decides in each iteration what is copied for the next one, "
+              "expected arith.select, or a choice that no iteration changes";
   auto place = [&](Operation *op, int64_t stage, OrderAhead order) {
     moveWithOperands(op, position);
     setSlot(op, {stage, order});
@@ -182,9 +186,10 @@ void Step::scheduleAhead(Block &body) {
   for (AcquireOp op : llvm::concat<AcquireOp>(acquiresFirst, acquiresOthers))
     place(op, 0, acquireAll);
   setSlot(position, {0, allTheRest});
+  return success();
 }
 
-void Step::schedule(Block &body) {
+LogicalResult Step::schedule(Block &body) {
   if (!isReadOnce && hasStages())
     return scheduleAhead(body);
   // What the product needs stands before it; the protocol operations follow
@@ -225,18 +230,20 @@ void Step::schedule(Block &body) {
       body, [](Operation &op) { return getSlot(&op) || !hasNoPlace(&op); });
   if (!getSlot(&front))
     setSlot(&front, {0, acquireFirst});
+  return success();
 }
 
 namespace {
 struct AssignSlotsPass
     : public fagpu::impl::FAGPUAssignSlotsPassBase<AssignSlotsPass> {
   void runOnOperation() override {
-    getOperation().walk([](ForOp loop) {
+    WalkResult result = getOperation().walk([](ForOp loop) -> WalkResult {
       Block &body = loop.getBody().front();
       Step step;
-      if (step.collect(body))
-        step.schedule(body);
+      return step.collect(body) ? step.schedule(body) : success();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
   }
 };
 } // namespace
