@@ -7,7 +7,7 @@
 //
 // Lowers scf.parallel in a role to a loop of each thread. A loop without
 // results is shared by all threads of the group. One with sums is run by each
-// warp, whose lanes add up what they have.
+// warp, whose lanes add up what they have, four iterations at a time.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,11 +16,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::fagpu;
 
 static constexpr int64_t warpLanes = 32;
+
+/// Of a lane that adds up. A sequence of loads that wait for each other takes
+/// most of a short loop's time.
+static constexpr int64_t iterationsAtOnce = 4;
 
 /// Whether a reduction adds its two arguments.
 static bool isSum(Region &reduction) {
@@ -52,6 +57,14 @@ LogicalResult mlir::fagpu::verifyThreadLoop(scf::ParallelOp op) {
   return success();
 }
 
+/// Whether what a loop does can be done once more.
+static bool onlyReads(scf::ParallelOp op) {
+  auto effects = getEffectsRecursively(op);
+  return effects && llvm::all_of(*effects, [](auto &effect) {
+           return isa<MemoryEffects::Read>(effect.getEffect());
+         });
+}
+
 namespace {
 struct ParallelPattern : public KernelPattern<scf::ParallelOp> {
   using KernelPattern::KernelPattern;
@@ -59,40 +72,91 @@ struct ParallelPattern : public KernelPattern<scf::ParallelOp> {
   LogicalResult
   matchAndRewrite(scf::ParallelOp op, Adaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
+    if (op.getNumReductions() == 0)
+      share(op, rewriter);
+    else
+      addUp(op, rewriter);
+    return success();
+  }
+
+private:
+  /// Of a thread, of so many, that takes `atOnce` iterations in one.
+  scf::ForOp createLoop(scf::ParallelOp op, Value thread, int64_t threads,
+                        int64_t atOnce, ValueRange inits,
+                        OpBuilder &builder) const {
+    Location loc = op.getLoc();
+    Value step = op.getStep().front();
+    auto multiply = [&](Value by) -> Value {
+      return arith::MulIOp::create(builder, loc, step, by);
+    };
+    Value ofThread = multiply(arith::IndexCastOp::create(
+        builder, loc, builder.getIndexType(), thread));
+    Value first = arith::AddIOp::create(builder, loc,
+                                        op.getLowerBound().front(), ofThread);
+    Value stride = multiply(
+        arith::ConstantIndexOp::create(builder, loc, threads * atOnce));
+    return scf::ForOp::create(builder, loc, first, op.getUpperBound().front(),
+                              stride, inits);
+  }
+
+  void share(scf::ParallelOp op, ConversionPatternRewriter &rewriter) const {
+    auto role = op->getParentOfType<RoleOp>();
+    scf::ForOp loop =
+        createLoop(op, kernel.getThreads(op).thread, role.getThreadsPerGroup(),
+                   /*atOnce=*/1, ValueRange(), rewriter);
+    rewriter.eraseOp(op.getBody()->getTerminator());
+    rewriter.inlineBlockBefore(op.getBody(), loop.getBody()->getTerminator(),
+                               loop.getInductionVar());
+    rewriter.eraseOp(op);
+  }
+
+  /// What an iteration adds: nothing where `isIn` says that there is none.
+  static SmallVector<Value> getTerms(scf::ParallelOp op, Value index,
+                                     Value isIn, OpBuilder &builder) {
+    IRMapping mapping;
+    mapping.map(op.getInductionVars().front(), index);
+    for (Operation &each : op.getBody()->without_terminator())
+      builder.clone(each, mapping);
+    Value zero = arith::ConstantIntOp::create(builder, op.getLoc(), 0, 32);
+    SmallVector<Value> terms;
+    for (Value term : op.getBody()->getTerminator()->getOperands()) {
+      term = mapping.lookupOrDefault(term);
+      if (isIn)
+        term = arith::SelectOp::create(builder, op.getLoc(), isIn, term, zero);
+      terms.push_back(term);
+    }
+    return terms;
+  }
+
+  /// Loads of several iterations are on their way together. Behind the last
+  /// iteration they are those of the first of these once more.
+  void addUp(scf::ParallelOp op, ConversionPatternRewriter &rewriter) const {
     Location loc = op.getLoc();
     Emitter emit(rewriter, loc);
-    bool isReduced = op.getNumReductions() != 0;
-    auto role = op->getParentOfType<RoleOp>();
-    Value number = kernel.getThreads(op).thread;
-    if (isReduced)
-      number = emit.bitAnd(number, warpLanes - 1);
-    Type index = rewriter.getIndexType();
-    Value step = op.getStep().front();
-    Value ofThread = arith::MulIOp::create(
-        rewriter, loc, step,
-        arith::IndexCastOp::create(rewriter, loc, index, number));
-    Value first = arith::AddIOp::create(rewriter, loc,
-                                        op.getLowerBound().front(), ofThread);
-    Value threads = arith::ConstantIndexOp::create(
-        rewriter, loc, isReduced ? warpLanes : role.getThreadsPerGroup());
-    Value stride = arith::MulIOp::create(rewriter, loc, step, threads);
-    SmallVector<Value> zeros(op.getNumReductions(), emit.constant(0));
-    auto loop = scf::ForOp::create(rewriter, loc, first,
-                                   op.getUpperBound().front(), stride, zeros);
-    auto reduce = cast<scf::ReduceOp>(op.getBody()->getTerminator());
-    Block *body = loop.getBody();
-    rewriter.inlineBlockBefore(op.getBody(), body,
-                               isReduced ? body->end()
-                                         : body->getTerminator()->getIterator(),
-                               loop.getInductionVar());
-    rewriter.setInsertionPoint(reduce);
-    SmallVector<Value> sums;
-    for (auto [sum, term] :
-         llvm::zip_equal(loop.getRegionIterArgs(), reduce.getOperands()))
-      sums.push_back(arith::AddIOp::create(rewriter, loc, sum, term));
-    if (isReduced)
-      scf::YieldOp::create(rewriter, loc, sums);
-    rewriter.eraseOp(reduce);
+    int64_t atOnce = onlyReads(op) ? iterationsAtOnce : 1;
+    Value lane = emit.bitAnd(kernel.getThreads(op).thread, warpLanes - 1);
+    scf::ForOp loop = createLoop(
+        op, lane, warpLanes, atOnce,
+        SmallVector<Value>(op.getNumReductions(), emit.constant(0)), rewriter);
+    rewriter.setInsertionPointToEnd(loop.getBody());
+    Value index = loop.getInductionVar();
+    SmallVector<Value> sums(loop.getRegionIterArgs());
+    for (int64_t number = 0; number != atOnce; ++number) {
+      Value at = index, isIn;
+      if (number != 0) {
+        Value ahead = arith::MulIOp::create(
+            rewriter, loc, op.getStep().front(),
+            arith::ConstantIndexOp::create(rewriter, loc, number * warpLanes));
+        at = arith::AddIOp::create(rewriter, loc, index, ahead);
+        isIn = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::slt,
+                                     at, op.getUpperBound().front());
+        at = arith::SelectOp::create(rewriter, loc, isIn, at, index);
+      }
+      for (auto [sum, term] :
+           llvm::zip_equal(sums, getTerms(op, at, isIn, rewriter)))
+        sum = arith::AddIOp::create(rewriter, loc, sum, term);
+    }
+    scf::YieldOp::create(rewriter, loc, sums);
     rewriter.setInsertionPointAfter(loop);
     SmallVector<Value> results;
     for (auto [sum, init] :
@@ -103,7 +167,6 @@ struct ParallelPattern : public KernelPattern<scf::ParallelOp> {
       results.push_back(arith::AddIOp::create(rewriter, loc, all, init));
     }
     rewriter.replaceOp(op, results);
-    return success();
   }
 };
 } // namespace
