@@ -9,6 +9,7 @@ The last line is `N passed, N failed`. To repeat one function of a run:
 
 import argparse
 import os
+import re
 import secrets
 import sys
 import tempfile
@@ -75,6 +76,20 @@ def run_problem(problem, server, folder):
     return complaints, worst
 
 
+def load(server, function, module):
+    """Compiles it. Where blocks of a configuration do not fit, the nearest that the error names have to."""
+    module.write_text(function.text())
+    try:
+        server.load(module=str(module))
+    except ServerError as error:
+        nearest = re.search(r"the nearest is query_block = (\d+) and key_block = (\d+)$", str(error), re.MULTILINE)
+        if not nearest:
+            raise
+        function.use_blocks(*nearest.groups())
+        module.write_text(function.text())
+        server.load(module=str(module))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
@@ -114,10 +129,8 @@ def main():
             if arguments.only and function.base.name != arguments.only:
                 continue
             chosen = [sequences.SequenceProblem(function, (seed, number, i), profile) for i in range(arguments.problems)]
-            module = folder / "module.mlir"
-            module.write_text(function.text())
             try:
-                server.load(module=str(module))
+                load(server, function, folder / "module.mlir")
             except ServerError as error:
                 failed += len(chosen)
                 print(f"FAIL {chosen[0].describe()}\n  compiling: {error}")

@@ -6,6 +6,7 @@ lists, rows past a length, rows of no sequence. What numpy gives for the batch i
 what the rearranged problem has to give.
 """
 
+import math
 import re
 from dataclasses import dataclass, replace
 
@@ -110,7 +111,11 @@ class SequenceFunction:
     def key_block(self):
         """A part of a page, and of what fits a GPU."""
         most = 32 if max(self.base.head_dim, self.base.value_head_dim) > 128 else 64
-        return min(self.form.page, most) if self.form.keys == "pages" and self.form.page and self.form.page % 16 == 0 else most
+        return math.gcd(self.form.page, most) if self.form.keys == "pages" and self.form.page and self.form.page % 16 == 0 else most
+
+    def use_blocks(self, query_block, key_block):
+        """In place of those of the configuration."""
+        self.base.config = self.split(f"#fa.config<query_block = {query_block}, key_block = {key_block}>")
 
     def split(self, config):
         """The configuration with the parts of the form."""
