@@ -103,6 +103,9 @@ class SequenceFunction:
     def __init__(self, base, form):
         # The batch it is compared with has lengths, and dims in the order of numpy.
         self.base = replace(base, dims=("bshd",) * 4, query_lengths=True, key_lengths=True)
+        if form.one_query:
+            # Rounding of two numbers that cancel is large beside their norm.
+            self.base = replace(self.base, head_dim=max(8, base.head_dim), value_head_dim=max(8, base.value_head_dim))
         self.form = form
         # On a GPU, f32 of large head dims or small pages fits with blocks that only the compiler chooses.
         if form.parts and (base.config or base.element != "f32" or self.key_block() % 64 == 0):
