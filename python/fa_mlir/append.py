@@ -1,13 +1,13 @@
 """New rows of a cache, and the rotary embedding of a step of decoding, as one call of compiled code.
 
-`append` is what kvcache.py calls, an operator of torch where a graph is traced. `_write` is the text that it runs: loops over
-elements that turn rows (`_loop`), and fa.append.
+`append` is what kvcache.py calls, with `Arguments`, an operator of torch where a graph is traced. `_write` is the text that it
+runs: loops over elements that turn rows (`_loop`), and fa.append.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .arguments import TorchArrays
 from .entries import compile_text, find_chip
@@ -20,8 +20,33 @@ SCHEMA = ("append(Tensor query, Tensor key, Tensor value, Tensor(a!) key_cache, 
           "bool interleaved, bool is_local) -> Tensor")
 
 
-@dataclass(frozen=True)
-class _Kind:
+class Arguments(NamedTuple):
+    """Of the operator, in the order of its schema."""
+
+    query: Any
+    #: New rows, (batch, rows, key heads, head dim), or packed with key_starts.
+    key: Any
+    value: Any
+    key_cache: Any
+    value_cache: Any
+    #: int32, (batch), with the new rows.
+    key_lengths: Any
+    key_starts: Any = None
+    #: Of a cache in pages.
+    key_pages: Any = None
+    #: (positions, turned dims / 2), or None.
+    cosines: Any = None
+    sines: Any = None
+    #: None, or int32: positions that rows have from the first on, (batch), or of each row that is packed.
+    query_firsts: Any = None
+    key_firsts: Any = None
+    #: Whether dims 2 i and 2 i + 1 are a pair, else i and i + half.
+    interleaved: bool = False
+    #: Whether queries have positions one after another, else all have that of the first new row.
+    is_local: bool = False
+
+
+class _Kind(NamedTuple):
     """What decides the text."""
 
     element: str
@@ -37,7 +62,6 @@ class _Kind:
     angles: tuple[str, int, bool] | None
     #: Whether positions are given, else they are rows of the cache.
     has_firsts: bool
-    #: Whether queries have positions one after another, else all have that of the first new row.
     is_local: bool
 
     @property
@@ -170,46 +194,49 @@ def _write(kind: _Kind) -> str:
                       f"func.func @append({', '.join(arguments)}) {{", *[f"  {line}" for line in lines], "}\n"])
 
 
+def _find_kind(given: Arguments) -> _Kind:
+    query, cosines = given.query, given.cosines
+    angles = None if cosines is None else (TorchArrays.type(cosines), cosines.shape[1], given.interleaved)
+    return _Kind(TorchArrays.type(query), query.shape[-1], given.value_cache.shape[3], query.dim() == 3, given.key_starts is not None,
+                 given.key_pages is not None, angles, given.query_firsts is not None, given.is_local)
+
+
 # Calls of all arguments, by what decides the code.
-_calls: dict[tuple, Any] = {}
+_calls: dict[tuple, Callable] = {}
 
 
-def _find_call(query: Any, decided: tuple, angles: tuple | None, more: tuple) -> Any:
-    """decided, more: the fields of _Kind ahead of its angles and behind."""
-    device = query.device if query.is_cuda else None
-    key = (query.dtype, device, decided, angles, more)
-    call = _calls.get(key)
+def _find_call(kind: _Kind, device: Any) -> Callable:
+    """device: a GPU, or None."""
+    call = _calls.get((kind, device))
     if call is None:
-        fields: Any = (TorchArrays.type(query), *decided, angles, *more)
-        compiled = compile_text(_write(_Kind(*fields)), None if device is None else find_chip(device.index or 0))
+        compiled = compile_text(_write(kind), None if device is None else find_chip(device.index or 0))
         if device is not None:
             call = compiled.load().launch
         else:
             arguments = [argument.name for argument in compiled.arguments]
             call = lambda *tensors: compiled(**dict(zip(arguments, tensors)))
-        _calls[key] = call
+        _calls[kind, device] = call
     return call
 
 
-def _run(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
-         cosines: Any, sines: Any, query_firsts: Any, key_firsts: Any, interleaved: bool, is_local: bool) -> Any:
+def _run(given: Arguments) -> Any:
     import torch
 
-    angles = None if cosines is None else (TorchArrays.type(cosines), cosines.shape[1], interleaved)
-    packs_queries = query.dim() == 3
-    call = _find_call(query, (query.shape[-1], value_cache.shape[3], packs_queries, key_starts is not None, key_pages is not None), angles,
-                      (query_firsts is not None, is_local))
-    turned = turned_key = None
-    if query_firsts is not None:
-        if key_starts is not None:
+    kind = _find_kind(given)
+    call = _find_call(kind, given.query.device if given.query.is_cuda else None)
+    key, query = given.key, given.query
+    turned = turned_key = written = None
+    if kind.has_firsts:
+        if kind.packs_rows:
             key = key[:, None]
         turned_key = torch.empty_like(key)
-    if not packs_queries or angles is not None:
-        turned = torch.empty_like(query)
-    rows = turned[:, None] if packs_queries and turned is not None else turned
-    given = None if turned is None else query[:, None] if packs_queries else query
-    call(*[tensor for tensor in (given, key, value, key_cache, value_cache, key_lengths, key_starts, key_pages, cosines, sines,
-                                 query_firsts, key_firsts, turned_key, rows) if tensor is not None])
+    if kind.has_queries:
+        turned = written = torch.empty_like(query)
+        if kind.packs_queries:
+            query, written = query[:, None], turned[:, None]
+    tensors = (query if kind.has_queries else None, key, given.value, given.key_cache, given.value_cache, given.key_lengths,
+               given.key_starts, given.key_pages, given.cosines, given.sines, given.query_firsts, given.key_firsts, turned_key, written)
+    call(*[tensor for tensor in tensors if tensor is not None])
     return query.new_empty(0) if turned is None else turned
 
 
@@ -220,45 +247,49 @@ def _lay_out(tensor: Any) -> Any:
 
 @renames_arguments(query="q", key="k", value="v", key_cache="k_cache", value_cache="v_cache", key_lengths="cache_seqlens",
                    key_starts="new_starts", key_pages="block_table", cosines="rotary_cos", sines="rotary_sin")
-def append(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
-           cosines: Any, sines: Any, query_firsts: Any, key_firsts: Any, interleaved: bool, is_local: bool) -> Any:
-    """Writes key and value, (batch, rows, key heads, head dim), or packed with key_starts, behind the rows of a cache, and
-    returns the queries, turned. key_lengths, int32, (batch), count the new rows; key_pages: of a cache in pages.
+def append(given: Arguments) -> Any:
+    """Writes new rows behind those of a cache, and returns the queries, turned.
 
-    cosines, sines: (positions, turned dims / 2), or None. query_firsts, key_firsts: None, or int32, positions that rows have
-    from the first on: (batch), or of each row that is packed. A sequence that has no room stays as it was, and queries of it
-    that are not packed are NaN. So are rows at positions that the tables have not."""
+    A sequence that has no room stays as it was, and queries of it that are not packed are NaN. So are rows at positions that
+    the tables have not."""
     import torch
 
-    if query.dtype != key_cache.dtype:
-        # In autocast alone.
-        query = query.to(key_cache.dtype)
-    key, value = key.to(key_cache.dtype), value.to(value_cache.dtype)
-    if cosines is not None:
-        if not cosines.numel():
-            cosines = sines = query_firsts = key_firsts = None
-        elif cosines.dtype != sines.dtype or TorchArrays.type(cosines) not in OPERAND_TYPES:
-            cosines, sines = cosines.float(), sines.float()
-    if cosines is not None:
-        cosines, sines = _lay_out(cosines), _lay_out(sines)
-    given = (_lay_out(query), _lay_out(key), _lay_out(value), key_cache, value_cache, key_lengths, key_starts, key_pages, cosines, sines,
-             query_firsts, key_firsts, interleaved, is_local)
+    given = _convert(given)
+    query = given.query
     if (type(query) is torch.Tensor and (query.is_cpu or query.is_cuda) and not torch.compiler.is_compiling()
             and not torch._C._len_torch_dispatch_stack()):
-        turned = _run(*given)
-        for cache in key_cache, value_cache:
+        turned = _run(given)
+        for cache in given.key_cache, given.value_cache:
             if not cache.is_inference():
                 torch.autograd.graph.increment_version(cache)
     else:
         turned = torch.ops.fa_mlir.append(*given)
-    return query if query.dim() == 3 and cosines is None else turned
+    return query if query.dim() == 3 and given.cosines is None else turned
 
 
-def _run_fake(query: Any, key: Any, value: Any, key_cache: Any, value_cache: Any, key_lengths: Any, key_starts: Any, key_pages: Any,
-              cosines: Any, *more: Any) -> Any:
+def _convert(given: Arguments) -> Arguments:
+    """To types and strides that compiled code takes, with no tables where these turn nothing."""
+    query, key, value, key_cache, value_cache, *_ = given
+    cosines, sines, query_firsts, key_firsts = given.cosines, given.sines, given.query_firsts, given.key_firsts
+    if query.dtype != key_cache.dtype:
+        # In autocast alone.
+        query = query.to(key_cache.dtype)
+    if cosines is not None and not cosines.numel():
+        cosines = sines = query_firsts = key_firsts = None
+    if cosines is not None:
+        if cosines.dtype != sines.dtype or TorchArrays.type(cosines) not in OPERAND_TYPES:
+            cosines, sines = cosines.float(), sines.float()
+        cosines, sines = _lay_out(cosines), _lay_out(sines)
+    return Arguments(_lay_out(query), _lay_out(key.to(key_cache.dtype)), _lay_out(value.to(value_cache.dtype)), key_cache, value_cache,
+                     given.key_lengths, given.key_starts, given.key_pages, cosines, sines, query_firsts, key_firsts, given.interleaved,
+                     given.is_local)
+
+
+def _run_fake(given: Arguments) -> Any:
     import torch
 
-    return query.new_empty(0) if query.dim() == 3 and cosines is None else torch.empty_like(query)
+    query = given.query
+    return query.new_empty(0) if query.dim() == 3 and given.cosines is None else torch.empty_like(query)
 
 
 def register(library: Any) -> None:
@@ -267,5 +298,5 @@ def register(library: Any) -> None:
 
     library.define(SCHEMA)
     for device in "CPU", "CUDA":
-        library.impl("append", _run, device)
-    torch.library.register_fake("fa_mlir::append", _run_fake)
+        library.impl("append", lambda *given: _run(Arguments(*given)), device)
+    torch.library.register_fake("fa_mlir::append", lambda *given: _run_fake(Arguments(*given)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .append import append
+from .append import Arguments, append
 from .arguments import refuse, refuse_array, show_shape
 from .errors import UnsupportedError
 from .flash_masks import check_padding
@@ -268,6 +268,6 @@ def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any,
         if query_starts is not None or new_starts is not None or rotary_seqlens is not None:
             query_firsts = _find_positions(q.shape[0], query_starts, firsts, is_local)
             key_firsts = _find_positions(k.shape[0], new_starts, firsts, True)
-    q = append(q, k, v, k_cache, v_cache, ends, new_starts, block_table, rotary_cos, rotary_sin, query_firsts, key_firsts,
-               rotary_interleaved, is_local)
+    q = append(Arguments(q, k, v, k_cache, v_cache, ends, new_starts, block_table, rotary_cos, rotary_sin, query_firsts, key_firsts,
+                         rotary_interleaved, is_local))
     return q, ends, block_table

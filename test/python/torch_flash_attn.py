@@ -352,7 +352,7 @@ class FlashAttention(unittest.TestCase):
         """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""
         q, new, cache = torch.randn(3, 1, 2, 8), torch.randn(3, 2, 2, 8), torch.randn(3, 10, 2, 8)
         after, ends = cache.clone(), torch.tensor([11, 10, 1], dtype=torch.int32)
-        turned = append.append(q, new, new, after, after.clone(), ends, *[None] * 6, False, True)
+        turned = append.append(append.Arguments(q, new, new, after, after.clone(), ends, is_local=True))
         self.assertTrue(turned[[0, 2]].isnan().all() and torch.equal(turned[1], q[1]))
         self.assertTrue(torch.equal(after[[0, 2]], cache[[0, 2]]) and torch.equal(after[1, 8:], new[1]))
 
