@@ -321,9 +321,9 @@ def check_sink(sink: Any, heads: int, torch: Any) -> Any:
     return numpy.ascontiguousarray(sink, numpy.float32)
 
 
-def as_stored(tensor: Any) -> Any:
-    """A copy of what torch reads with the other sign, as the imaginary part of a conjugate."""
-    return tensor.resolve_neg() if tensor.is_neg() else tensor
+def as_stored(tensors: list) -> list:
+    """With copies of those that torch reads with the other sign, as the imaginary part of a conjugate."""
+    return [tensor.resolve_neg() if tensor.is_neg() else tensor for tensor in tensors]
 
 
 def refuse_tangents(torch: Any, **operands: Any) -> None:

@@ -1,7 +1,8 @@
 """attention(): from arguments to the call.
 
-`attention` is the public function. `_call_torch` runs what planning.py plans by the operator, `_call_arrays` by
-compiled functions on numpy arrays and others.
+`attention` is the public function: `plan_call` checks its arguments and has planning.py plan the call, `run_call` runs it.
+`_call_torch` does so by the operator, `_call_arrays` by compiled functions on numpy arrays and others. A step that writes
+a cache (kvcache.py) does that between the two.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import importlib
 import itertools
 import sys
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from . import entries, operator, planning
 from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout,
@@ -28,8 +29,33 @@ _OPTIONAL = frozenset(("score", "mask", "window", "softcap", "alibi", "bias", "s
                        "query_starts", "key_starts", "key_pages", "dropout_state"))
 
 
-def _call_arrays(text: str, operands: list, tensors: list, numbers: list, out: Any) -> tuple:
+class Call(NamedTuple):
+    """A call of attention() that is checked and planned."""
+
+    #: Query, key and value.
+    operands: list
+    #: Of the specification.
+    text: str
+    tensors: list
+    numbers: list
+    out: Any
+    layout: str
+    needs_gradient: bool
+    return_lse: bool
+    #: Whether the log-sum-exp is made, which gradients need too.
+    makes_lse: bool
+    is_torch: bool
+    #: By torch.jit.trace.
+    is_traced: bool
+    is_paged: bool
+    is_unbatched: bool
+    #: The head dim of an output whose operands were padded, else None.
+    width: int | None
+
+
+def _call_arrays(call: Call) -> tuple:
     """On numpy arrays."""
+    text, operands, tensors, numbers, out = call.text, call.operands, call.tensors, call.numbers, call.out
     specification = from_text(text)
     query, _, value = operands
     types = Types(NumpyArrays.type(query), query.shape[-1], value.shape[-1])
@@ -61,15 +87,16 @@ def differentiate_in_graph(*arguments: Any) -> tuple:
     return importlib.import_module(".transforms", __package__).differentiate(*arguments)
 
 
-def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: Any, out: Any,
-                needs_gradient: bool, layout: str, lse: bool, is_traced: bool, is_paged: bool) -> tuple:
-    query, key, value = operands
-    has_batches = query.ndim == key.ndim == 4 and not is_paged
+def _call_torch(torch: Any, call: Call) -> tuple:
+    (query, key, value), tensors, text, out = call.operands, call.tensors, call.text, call.out
+    if not _is_compiling():
+        query, key, value, *tensors = as_stored(call.operands + call.tensors)
+    has_batches = query.ndim == key.ndim == 4 and not call.is_paged
     # An exported program has no empty lists.
-    numbers = numbers or None
+    numbers = call.numbers or None
     if torch.compiler.is_compiling():
         if has_batches:
-            check_operands(query, key, value, layout, TorchArrays)
+            check_operands(query, key, value, call.layout, TorchArrays)
         # As text head dims are constants of the graph.
         refusal = entries.find_refusal(text, TorchArrays.type(query), TorchArrays.type(value), f"{query.shape[-1]}",
                                         f"{value.shape[-1]}", query.device.index or 0 if query.is_cuda else None)
@@ -82,14 +109,14 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
     entries.forget_error()
     try:
-        if needs_gradient and _are_transforms_active():
+        if call.needs_gradient and _are_transforms_active():
             return importlib.import_module(".transforms", __package__).differentiate(query, key, value, numbers, text, *tensors)
-        if is_traced and out is None:
+        if call.is_traced and out is None:
             return torch.ops.fa_mlir.attention(query, key, value, tensors or None, numbers, text)
-        if needs_gradient:
+        if call.needs_gradient:
             return _differentiable(query, key, value, numbers, text, *tensors)
         if out is None:
-            if lse:
+            if call.makes_lse:
                 return _both(query, key, value, tensors or None, numbers, text)
             return _output(query, key, value, tensors or None, numbers, text), None
         with _below_autograd():
@@ -100,7 +127,7 @@ def _call_torch(torch: Any, text: str, operands: list, tensors: Any, numbers: An
         error, status = entries.take_error(), operator.take_status()
         # What was called checks its arguments; these are the words of this interface.
         if has_batches:
-            check_operands(query, key, value, layout, TorchArrays)
+            check_operands(query, key, value, call.layout, TorchArrays)
         if error is not None:
             raise error from raised
         if status:
@@ -150,6 +177,19 @@ def _find_torch() -> Any:
                                     operator.make_plain_calls(torch, text, text_with_lse, layout)))
         _torch = planning.torch = torch
     return _torch
+
+
+def cast_operands(query: Any, key: Any, value: Any) -> list:
+    """As autocast has them."""
+    operands = [query, key, value]
+    if not _is_any_autocast_enabled() or not all(isinstance(operand, _tensor) for operand in operands):
+        return operands
+    device = query.device.type
+    if not _torch.is_autocast_enabled(device):
+        return operands
+    dtype = _torch.get_autocast_dtype(device)
+    # As torch's own, which leaves float64 alone: it has no form here.
+    return [operand if operand.dtype == _torch.float64 else operand.to(dtype) for operand in operands]
 
 
 def _is_default(name: str, value: Any) -> bool:
@@ -241,6 +281,18 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
 
         output = fa_mlir.attention(q, k, v, causal="bottom_right", window=(4096, 0))
     """
+    if (_torch or _find_torch()) is not None and _is_any_autocast_enabled():
+        query, key, value = cast_operands(query, key, value)
+    return run_call(plan_call(query, key, value, score, mask, causal, window, softcap, alibi, bias, sink, scale, dropout_p, query_lengths,
+                              key_lengths, layout, return_lse, out, query_starts, key_starts, key_pages, dropout_state, deterministic))
+
+
+def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = None, causal: Any = None, window: Any = None,
+              softcap: Any = None, alibi: Any = None, bias: Any = None, sink: Any = None, scale: Any = None, dropout_p: Any = 0.0,
+              query_lengths: Any = None, key_lengths: Any = None, layout: Any = "bshd", return_lse: Any = False, out: Any = None,
+              query_starts: Any = None, key_starts: Any = None, key_pages: Any = None, dropout_state: Any = None,
+              deterministic: Any = False) -> Call:
+    """Arguments as of attention(), where autocast has been at work."""
     if layout not in LAYOUTS or causal not in CAUSAL:
         refuse_options(layout, causal)
     return_lse = check_flag("return_lse", return_lse)
@@ -288,11 +340,6 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if is_torch:
         if torch.autograd.forward_ad._current_level >= 0:
             refuse_tangents(torch, query=query, key=key, value=value, alibi=alibi, bias=bias, sink=sink)
-        if _is_any_autocast_enabled() and torch.is_autocast_enabled(query.device.type):
-            dtype = torch.get_autocast_dtype(query.device.type)
-            # As torch's own, which leaves float64 alone: it has no form here.
-            query, key, value = (tensor if tensor.dtype == torch.float64 else tensor.to(dtype)
-                                 for tensor in (query, key, value))
         if torch.is_grad_enabled():
             needs_gradient = query.requires_grad or key.requires_grad or value.requires_grad
             if not needs_gradient:
@@ -327,19 +374,16 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if needs_gradient and key_pages is not None:
         raise UnsupportedError("key_pages", "given where a gradient is asked for", "None",
                                "call it under torch.no_grad(), or gather the keys")
-    text = find_text(decided)
-    operands = [query, key, value]
-    if is_torch:
-        if not is_compiling:
-            operands, tensors = list(map(as_stored, operands)), list(map(as_stored, tensors))
-        output, lse = _call_torch(torch, text, operands, tensors, numbers, out, needs_gradient, layout, decided[-1],
-                                  is_traced, key_pages is not None)
-    else:
-        output, lse = _call_arrays(text, operands, tensors, numbers, out)
-    if width is not None:
-        output = output[..., :width]
-    if is_unbatched:
+    return Call([query, key, value], find_text(decided), tensors, numbers, out, layout, needs_gradient, return_lse, decided[-1],
+                is_torch, is_traced, key_pages is not None, is_unbatched, width)
+
+
+def run_call(call: Call) -> Any:
+    output, lse = _call_torch(_torch, call) if call.is_torch else _call_arrays(call)
+    if call.width is not None:
+        output = output[..., :call.width]
+    if call.is_unbatched:
         output = output[0]
-        if return_lse:
+        if call.return_lse:
             lse = lse[0]
-    return (output, lse) if return_lse else output
+    return (output, lse) if call.return_lse else output
