@@ -23,8 +23,9 @@ SCHEMA = ("append(Tensor query, Tensor key, Tensor value, Tensor(a!) key_cache, 
 class Arguments(NamedTuple):
     """Of the operator, in the order of its schema."""
 
+    #: Of the type of the cache.
     query: Any
-    #: New rows, (batch, rows, key heads, head dim), or packed with key_starts.
+    #: New rows, (batch, rows, key heads, head dim), or packed with key_starts, of any type.
     key: Any
     value: Any
     key_cache: Any
@@ -269,20 +270,17 @@ def append(given: Arguments) -> Any:
 
 def _convert(given: Arguments) -> Arguments:
     """To types and strides that compiled code takes, with no tables where these turn nothing."""
-    query, key, value, key_cache, value_cache, *_ = given
+    key_cache, value_cache = given.key_cache, given.value_cache
     cosines, sines, query_firsts, key_firsts = given.cosines, given.sines, given.query_firsts, given.key_firsts
-    if query.dtype != key_cache.dtype:
-        # In autocast alone.
-        query = query.to(key_cache.dtype)
     if cosines is not None and not cosines.numel():
         cosines = sines = query_firsts = key_firsts = None
     if cosines is not None:
         if cosines.dtype != sines.dtype or TorchArrays.type(cosines) not in OPERAND_TYPES:
             cosines, sines = cosines.float(), sines.float()
         cosines, sines = _lay_out(cosines), _lay_out(sines)
-    return Arguments(_lay_out(query), _lay_out(key.to(key_cache.dtype)), _lay_out(value.to(value_cache.dtype)), key_cache, value_cache,
-                     given.key_lengths, given.key_starts, given.key_pages, cosines, sines, query_firsts, key_firsts, given.interleaved,
-                     given.is_local)
+    return Arguments(_lay_out(given.query), _lay_out(given.key.to(key_cache.dtype)), _lay_out(given.value.to(value_cache.dtype)), key_cache,
+                     value_cache, given.key_lengths, given.key_starts, given.key_pages, cosines, sines, query_firsts, key_firsts,
+                     given.interleaved, given.is_local)
 
 
 def _run_fake(given: Arguments) -> Any:

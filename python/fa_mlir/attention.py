@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 from . import entries, operator, planning
-from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout,
-                        check_flag, check_lengths, check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink, check_tensors,
-                        clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
+from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout, check_flag,
+                        check_lengths, check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink,
+                        check_tensors, clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, is_function, plan, trace_functions
 from .problem import LAYOUTS, OPERAND_TYPES, Types, from_text

@@ -16,16 +16,12 @@ NotImplementedError.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
-from .arguments import TorchArrays, check_flag, check_tensors, check_window, refuse, refuse_array, show_shape
+from .arguments import check_flag, check_window, refuse, refuse_array, show_shape
 from .attention import attention
-from .entries import find_refusal
 from .errors import UnsupportedError, renames_arguments
-from .flash_masks import check_chunk, make_mask
-from .kvcache import prepare
-from .planning import find_text, plan
+from .kvcache import Step, run_step
 
 __all__ = ["flash_attn_func", "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func", "flash_attn_with_kvcache"]
@@ -36,10 +32,6 @@ _renames = renames_arguments(
     key_lengths="seqused_k", return_lse="return_attn_probs")
 _renames_kvpacked = renames_arguments(k="kv", v="kv")
 _renames_qkvpacked = renames_arguments(q="qkv", k="qkv", v="qkv", cu_seqlens_q="cu_seqlens", cu_seqlens_k="cu_seqlens")
-
-
-# Asked in each step of decoding that writes a cache.
-_ask_refusal = functools.lru_cache(maxsize=256)(find_refusal)
 
 
 def _call(q: Any, k: Any, v: Any, dropout_p: float, softmax_scale: float | None, causal: bool, window_size: tuple,
@@ -181,45 +173,6 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     stays as it was and its output is NaN, as it is where a position is behind the tables.
     Returns the output, or (output, lse), where the lse of a query that sees no key is +inf.
     """
-    found = _with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
-                          block_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, alibi_slopes,
-                          return_softmax_lse)
+    found = run_step(Step(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad, block_table,
+                          softmax_scale, causal, window_size, softcap, rotary_interleaved, alibi_slopes, return_softmax_lse))
     return _return(found, True)[:2] if return_softmax_lse else found
-
-
-def _with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
-                  cache_batch_idx: Any, cache_leftpad: Any, block_table: Any, softmax_scale: float | None, causal: bool,
-                  window_size: tuple, softcap: float, rotary_interleaved: bool, alibi_slopes: Any, return_lse: bool,
-                  query_starts: Any = None, new_starts: Any = None, rotary_seqlens: Any = None, attention_chunk: int = 0,
-                  has_item_tables: bool = False) -> Any:
-    """flash_attn_with_kvcache, also of what FlashAttention-3 has besides."""
-    import torch
-
-    check_tensors(torch, q, k_cache, v_cache)
-    check_chunk(attention_chunk)
-
-    def find_mask(q: Any, lengths: Any) -> Any:
-        if not attention_chunk:
-            return make_mask(0, 0, cache_leftpad)
-        keys = k_cache.shape[1] if lengths is None else lengths
-        return make_mask(attention_chunk, keys - (q.shape[1] if query_starts is None else query_starts.diff()), cache_leftpad)
-
-    window = check_window(window_size, takes_negative=True)
-
-    def check(q: Any, lengths: Any, pages: Any) -> None:
-        starts = None if pages is None else (query_starts, None, pages)
-        aligned = "bottom_right" if check_flag("causal", causal) else None
-        decided, _, _ = plan(TorchArrays, q, k_cache, v_cache, None, find_mask(q, lengths), aligned, window, softcap or None,
-                             alibi_slopes, None, softmax_scale, None, lengths, "bshd", return_lse, starts)
-        if not torch.compiler.is_compiling() and not torch._C._is_any_autocast_enabled():
-            refusal = _ask_refusal(find_text(decided), TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[-1], v_cache.shape[3],
-                                  q.device.index or 0 if q.is_cuda else None)
-            if refusal is not None:
-                raise UnsupportedError(*refusal)
-
-    with torch.no_grad():
-        q, lengths, pages = prepare(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
-                                    block_table, query_starts, new_starts, rotary_seqlens, has_item_tables,
-                                    causal or window != (-1, -1), rotary_interleaved, check)
-        return _call(q, k_cache, v_cache, 0.0, softmax_scale, causal, window, softcap, alibi_slopes, return_lse,
-                     mask=find_mask(q, lengths), query_starts=query_starts, key_lengths=lengths, key_pages=pages)

@@ -10,8 +10,9 @@ from typing import Any
 
 from .arguments import check_ranks, refuse, refuse_array, show_shape
 from .errors import UnsupportedError, renames_arguments
-from .flash_attn import _call, _renames, _split, _with_kvcache
+from .flash_attn import _call, _renames, _split
 from .flash_masks import check_chunk, make_mask
+from .kvcache import Step, run_step
 
 __all__ = ["flash_attn_combine", "flash_attn_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
            "flash_attn_with_kvcache", "get_scheduler_metadata"]
@@ -123,7 +124,7 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     if cu_seqlens_k_new is not None and k is None:
         raise refuse("cu_seqlens_k_new", "is given without k, expected both")
-    return _with_kvcache(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad,
-                         page_table, softmax_scale, causal, window_size, softcap, rotary_interleaved, None, return_softmax_lse,
-                         cu_seqlens_q, cu_seqlens_k_new, None if rotary_seqlens is cache_seqlens else rotary_seqlens,
-                         attention_chunk, has_item_tables=True)
+    return run_step(Step(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad, page_table,
+                         softmax_scale, causal, window_size, softcap, rotary_interleaved, None, return_softmax_lse, cu_seqlens_q,
+                         cu_seqlens_k_new, None if rotary_seqlens is cache_seqlens else rotary_seqlens, attention_chunk,
+                         has_item_tables=True))

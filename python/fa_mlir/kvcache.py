@@ -1,132 +1,236 @@
-"""A step of decoding before its attention: new rows go into a cache, contiguous or in pages, with rotary embedding.
+"""flash_attn_with_kvcache, of FlashAttention-2 and -3: rows go into a cache, contiguous or in pages, and queries attend to it.
 
-Begin with `prepare`, which does it, by append.py. The functions ahead of it check what it is given; `_is_on_host` says
-whether numbers can be looked at. What only a device knows gives NaN for its sequence.
+Begin with `run_step`, of a `Step`. It finds where sequences are in the cache, new rows and their positions, and writes them by
+append.py between plan and run of attention. The functions behind check what a step was given; `_is_on_host` says whether
+numbers can be looked at. What only a device knows gives NaN for its sequence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import functools
+import itertools
+from typing import Any, NamedTuple
 
 from .append import Arguments, append
-from .arguments import refuse, refuse_array, show_shape
+from .arguments import TorchArrays, check_flag, check_tensors, check_window, refuse, refuse_array, show_shape
+from .attention import Call, attention, cast_operands, plan_call, run_call
+from .entries import find_refusal
 from .errors import UnsupportedError
-from .flash_masks import check_padding
+from .flash_masks import check_chunk, check_padding, make_mask
+
+# Asked in each step that writes a cache.
+_ask_refusal = functools.lru_cache(maxsize=256)(find_refusal)
 
 
-def _is_on_host(numbers: Any) -> bool:
+class Step(NamedTuple):
+    """What a call of flash_attn_with_kvcache was given."""
+
+    q: Any
+    k_cache: Any
+    v_cache: Any
+    k: Any
+    v: Any
+    rotary_cos: Any
+    rotary_sin: Any
+    cache_seqlens: Any
+    cache_batch_idx: Any
+    cache_leftpad: Any
+    #: FlashAttention-3's page_table.
+    block_table: Any
+    softmax_scale: float | None
+    causal: bool
+    window_size: tuple
+    softcap: float
+    rotary_interleaved: bool
+    alibi_slopes: Any
+    return_lse: bool
+    #: FlashAttention-3's cu_seqlens_q: queries are packed.
+    query_starts: Any = None
+    #: Its cu_seqlens_k_new: new rows are.
+    new_starts: Any = None
+    #: Positions of the first new rows, where these are not cache_seqlens.
+    rotary_seqlens: Any = None
+    attention_chunk: int = 0
+    #: Whether block_table is of the items of the cache, as in FlashAttention-3.
+    has_item_tables: bool = False
+
+
+class _Sequences(NamedTuple):
+    """Where sequences are in a cache."""
+
+    batch: int
+    #: Rows that the cache has for each.
+    size: int
+    #: int32, (batch): rows ahead of the new ones; None for all.
+    lengths: Any
+    #: int32, (batch, pages); None where each has an item of its own.
+    pages: Any
+
+
+class _NewRows(NamedTuple):
+    k: Any
+    v: Any
+    #: int32, (batch): rows of each sequence with the new ones.
+    ends: Any
+
+
+def run_step(step: Step) -> Any:
+    """The output, or (output, lse)."""
     import torch
 
-    return type(numbers) is torch.Tensor and numbers.is_cpu and not torch.compiler.is_compiling()
+    check_tensors(torch, step.q, step.k_cache, step.v_cache)
+    check_chunk(step.attention_chunk)
+    window = check_window(step.window_size, takes_negative=True)
+    with torch.no_grad():
+        sequences = _find_sequences(step)
+        if step.k is None and step.rotary_cos is None:
+            return attention(step.q, step.k_cache, step.v_cache, **_find_options(step, window, sequences.lengths, sequences.pages))
+        rows = _find_new_rows(step, sequences)
+        # In autocast alone it is of another type.
+        q = step.q.to(step.k_cache.dtype)
+        # What attention refuses is refused before anything is written.
+        call = plan_call(q, step.k_cache, step.v_cache, **_find_options(step, window, rows.ends, sequences.pages))
+        _check_form(call)
+        # Queries have places one after another.
+        is_local = bool(step.causal) or window != (-1, -1)
+        query_firsts, key_firsts = _find_firsts(step, sequences, rows, is_local)
+        q = append(Arguments(q, rows.k, rows.v, step.k_cache, step.v_cache, rows.ends, step.new_starts, sequences.pages, step.rotary_cos,
+                             step.rotary_sin, query_firsts, key_firsts, step.rotary_interleaved, is_local))
+        return run_call(call._replace(operands=cast_operands(q, step.k_cache, step.v_cache)))
 
 
-def _check_table(name: str, table: Any, shape: tuple, device: Any) -> None:
-    """int32; shape: with text for a dim of any size."""
+def _find_options(step: Step, window: tuple, lengths: Any, pages: Any) -> dict[str, Any]:
+    """Of attention() to so many rows of each sequence."""
+    return {"mask": _find_mask(step, lengths), "causal": "bottom_right" if check_flag("causal", step.causal) else None,
+            "window": None if window == (-1, -1) else window, "softcap": step.softcap or None, "alibi": step.alibi_slopes,
+            "scale": step.softmax_scale, "return_lse": step.return_lse, "query_starts": step.query_starts, "key_lengths": lengths,
+            "key_pages": pages}
+
+
+def _find_mask(step: Step, lengths: Any) -> Any:
+    if not step.attention_chunk:
+        return make_mask(0, 0, step.cache_leftpad)
+    keys = step.k_cache.shape[1] if lengths is None else lengths
+    queries = step.q.shape[1] if step.query_starts is None else step.query_starts.diff()
+    return make_mask(step.attention_chunk, keys - queries, step.cache_leftpad)
+
+
+def _check_form(call: Call) -> None:
+    """A graph asks when it is traced."""
     import torch
 
-    if not isinstance(table, torch.Tensor):
-        raise refuse_array(name, table)
-    fits = table.dim() == len(shape) and all(isinstance(want, str) or size == want for size, want in zip(table.shape, shape))
-    if not fits or table.dtype != torch.int32:
-        shown = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        raise refuse(name, f"has shape {show_shape(table.shape)} and dtype {table.dtype}, expected ({shown}) and int32")
-    if table.device != device:
-        raise refuse(name, f"is on {table.device}, expected {device}, as q")
+    if torch.compiler.is_compiling() or torch._C._is_any_autocast_enabled():
+        return
+    q, _, v_cache = call.operands
+    refusal = _ask_refusal(call.text, TorchArrays.type(q), TorchArrays.type(v_cache), q.shape[-1], v_cache.shape[3],
+                           q.device.index or 0 if q.is_cuda else None)
+    if refusal is not None:
+        raise UnsupportedError(*refusal)
 
 
-def _check_ranks(q: Any, k_cache: Any, v_cache: Any, query_starts: Any, new_starts: Any, leftpad: Any) -> int:
-    """Returns the number of sequences."""
-    if query_starts is not None:
-        _check_table("query_starts", query_starts, ("batch + 1",), q.device)
-        if not query_starts.shape[0]:
-            raise refuse("query_starts", "has no numbers, expected batch + 1")
-    for name, tensor, rank in ("q", q, 4 if query_starts is None else 3), ("k_cache", k_cache, 4), ("v_cache", v_cache, 4):
-        if tensor.dim() != rank:
-            raise refuse(name, f"has rank {tensor.dim()}, expected {rank}")
-    batch = q.shape[0] if query_starts is None else query_starts.shape[0] - 1
-    if new_starts is not None:
-        _check_table("new_starts", new_starts, (batch + 1,), q.device)
-    if leftpad is not None:
-        check_padding(leftpad, (batch,), q.device)
-    return batch
-
-
-def _check_cache(q: Any, k_cache: Any, v_cache: Any, batch: int, block_table: Any, cache_batch_idx: Any) -> None:
-    """What attention() says of a cache that is only read, here before it is written."""
+def _find_sequences(step: Step) -> _Sequences:
     import torch
 
-    is_cast = torch._C._is_any_autocast_enabled()
-    for name, tensor in ("k_cache", k_cache), ("v_cache", v_cache):
-        expected = k_cache.dtype if is_cast else q.dtype
-        if tensor.dtype != expected:
-            raise refuse(name, f"has dtype {tensor.dtype}, expected that of {'k_cache' if is_cast else 'q'}, {expected}")
-        if not torch.compiler.is_compiling() and tensor.is_neg():
-            raise refuse(name, "is a negated view, expected the memory itself")
-    for name, tensor in ("q", q), ("k_cache", k_cache), ("v_cache", v_cache):
-        if tensor.stride(-1) != 1 and tensor.shape[-1] != 1:
-            raise refuse(name, f"has stride {tensor.stride(-1)} in the head dim, expected 1: pass a contiguous copy")
-    heads = k_cache.shape[2]
-    if not heads or q.shape[-2] % heads:
-        raise refuse("k_cache", f"has {heads} heads, expected a divisor of q's {q.shape[-2]}")
-    if v_cache.shape[:3] != k_cache.shape[:3] or k_cache.shape[3] != q.shape[-1]:
-        raise refuse("k_cache", f"has shape {show_shape(k_cache.shape)} and 'v_cache' {show_shape(v_cache.shape)}, expected the same "
-                     f"but for v_cache's head dim, and q's head dim, {q.shape[-1]}")
-    if block_table is None and cache_batch_idx is None and k_cache.shape[0] != batch:
-        raise refuse("k_cache", f"has batch {k_cache.shape[0]}, expected that of q, {batch}, or cache_batch_idx")
+    batch = _check_ranks(step)
+    pages = None if step.block_table is None else _find_tables(step, batch)
+    has_items = step.cache_batch_idx is not None and pages is None
+    if step.k is not None or has_items or step.query_starts is not None or step.rotary_cos is not None:
+        _check_cache(step, batch)
+    size = step.k_cache.shape[1] if pages is None else pages.shape[1] * step.k_cache.shape[1]
+    if step.k is not None or step.v is not None or step.rotary_cos is not None or step.rotary_sin is not None:
+        _check_rows(step, batch, size)
+        _check_writes(step)
+    lengths: Any = None
+    if step.cache_seqlens is not None:
+        fewest = 0 if step.k is None or step.new_starts is not None else step.k.shape[1]
+        lengths = _find_lengths("cache_seqlens", step.cache_seqlens, batch, step.q.device, size - fewest)
+    if has_items:
+        # An item of the cache is a page.
+        pages = _find_items(step.cache_batch_idx, batch, step.k_cache.shape[0])[:, None]
+    elif step.query_starts is not None and pages is None:
+        pages = torch.arange(batch, dtype=torch.int32, device=step.q.device)[:, None]
+    if pages is not None and lengths is None:
+        lengths = torch.full((batch,), size, dtype=torch.int32, device=step.q.device)
+    return _Sequences(batch, size, lengths, pages)
 
 
-def _find_items(cache_batch_idx: Any, batch: int, count: int) -> Any:
-    """int32. A page that is none, which -1 is, gives NaN."""
+def _find_tables(step: Step, batch: int) -> Any:
+    """Pages of sequences, which with cache_batch_idx are rows of block_table."""
     import torch
 
-    if not isinstance(cache_batch_idx, torch.Tensor):
-        raise refuse_array("cache_batch_idx", cache_batch_idx)
-    if tuple(cache_batch_idx.shape) != (batch,) or not _has_integers(cache_batch_idx):
-        raise refuse("cache_batch_idx", f"has shape {show_shape(cache_batch_idx.shape)} and dtype {cache_batch_idx.dtype}, "
-                     f"expected ({batch},) and int32 or int64")
-    if _is_on_host(cache_batch_idx):
-        _check_range("cache_batch_idx", "the item", cache_batch_idx, count - 1)
-    if cache_batch_idx.dtype == torch.int64:
-        cache_batch_idx = cache_batch_idx.clamp(-1, 2**31 - 1)
-    return cache_batch_idx.to(torch.int32)
+    tables = step.block_table
+    if step.cache_batch_idx is not None:
+        if not step.has_item_tables:
+            raise refuse("cache_batch_idx", "is given with block_table, expected one of the two")
+        _check_table("block_table", tables, ("items", "pages"), step.q.device)
+        count = tables.shape[0]
+        items = _find_items(step.cache_batch_idx, batch, count)
+        held = tables[items.clamp(0, max(count - 1, 0))]
+        tables = torch.where(((items >= 0) & (items < count))[:, None], held, -1).to(torch.int32)
+    _check_table("block_table", tables, (batch, "pages"), step.q.device)
+    return tables
 
 
-def _check_rows(q: Any, k_cache: Any, v_cache: Any, batch: int, k: Any, v: Any, new_starts: Any, size: int, cos: Any,
-                sin: Any) -> None:
-    """New rows and rotary tables, of a cache of so many rows a sequence."""
+def _find_new_rows(step: Step, sequences: _Sequences) -> _NewRows:
+    k, v = step.k, step.v
+    if k is None:
+        # None are written, and queries are turned.
+        k, v = (cache.new_empty((sequences.batch, 0, *cache.shape[2:])) for cache in (step.k_cache, step.v_cache))
+    return _NewRows(k, v, _find_ends(step, sequences, k.shape))
+
+
+def _find_ends(step: Step, sequences: _Sequences, shape: Any) -> Any:
+    """Behind the cache, for NaN, where numbers cannot be and the host has not looked at them. shape: of k."""
     import torch
 
-    for name, tensor, other, both in (("k", k, v, "k and v"), ("v", v, k, "k and v"),
-                                      ("rotary_cos", cos, sin, "rotary_cos and rotary_sin"),
-                                      ("rotary_sin", sin, cos, "rotary_cos and rotary_sin")):
-        if tensor is None:
-            continue
-        if not isinstance(tensor, torch.Tensor):
-            raise refuse_array(name, tensor)
-        if other is None:
-            raise refuse(name, f"is given alone, expected {both}")
-        if tensor.device != q.device:
-            raise refuse(name, f"is on {tensor.device}, expected {q.device}, as q")
-    if k is not None:
-        for name, tensor, cache in ("k", k, k_cache), ("v", v, v_cache):
-            if new_starts is None:
-                expected = (batch, k.shape[1] if k.dim() > 1 else 1, *cache.shape[2:])
-            else:
-                expected = (k.shape[0] if k.dim() else 1, *cache.shape[2:])
-            if tuple(tensor.shape) != expected:
-                raise refuse(name, f"has shape {show_shape(tensor.shape)}, expected {show_shape(expected)}")
-        if new_starts is None and k.shape[1] > size:
-            raise refuse("k", f"has {k.shape[1]} rows, expected at most the {size} of the cache")
-    if cos is not None:
-        for name, table in ("rotary_cos", cos), ("rotary_sin", sin):
-            if table.dim() != 2 or table.shape != cos.shape or table.shape[0] < size or 2 * table.shape[1] > q.shape[-1]:
-                raise refuse(name, f"has shape {show_shape(table.shape)}, expected the {size} positions of the cache or more and at "
-                             f"most {q.shape[-1] // 2} dims, the same of both tables")
+    starts, lengths = step.new_starts, sequences.lengths
+    if starts is not None and _is_on_host(starts):
+        _check_starts(starts, shape[0])
+    new: Any = shape[1] if starts is None else starts.diff()
+    if _is_on_host(lengths):
+        _check_range("cache_seqlens", "the length", lengths, sequences.size - new, ", which leaves room for k")
+        if starts is None or _is_on_host(starts):
+            return lengths + new
+    ends = lengths + new
+    if starts is not None:
+        is_wrong = (starts[:-1] < 0) | (new < 0) | (starts[1:] > shape[0]) | (lengths < 0)
+    elif step.query_starts is not None:
+        is_wrong = lengths < 0
+    else:
+        return ends
+    return torch.where(is_wrong, sequences.size + 1, ends).to(torch.int32)
 
 
-def _has_integers(tensor: Any) -> bool:
-    return not (tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool")
+def _find_firsts(step: Step, sequences: _Sequences, rows: _NewRows, is_local: bool) -> tuple:
+    """Positions that queries and new rows have from the first on, for rotary embedding; None where they are rows of the cache."""
+    if step.rotary_cos is None:
+        return None, None
+    positions, columns = step.rotary_cos.shape
+    firsts, name, what = sequences.lengths, "cache_seqlens", "the length"
+    if step.rotary_seqlens is not None:
+        name, what = "rotary_seqlens", "the position"
+        firsts = _find_lengths(name, step.rotary_seqlens, sequences.batch, step.q.device, positions - 1, what)
+    if _is_on_host(firsts) and columns:
+        queries = step.q.shape[1] if is_local and step.query_starts is None else 1
+        new = rows.k.shape[1] if step.new_starts is None else 1
+        _check_range(name, what, firsts, positions - max(queries, new), ", a row of rotary_cos")
+    if step.query_starts is None and step.new_starts is None and step.rotary_seqlens is None:
+        return None, None
+    return (_find_positions(step.q.shape[0], step.query_starts, firsts, is_local),
+            _find_positions(rows.k.shape[0], step.new_starts, firsts, True))
+
+
+def _find_positions(rows: int, starts: Any, firsts: Any, is_local: bool) -> Any:
+    """Of packed rows, where those of a sequence are at firsts and on; firsts where rows are not packed."""
+    import torch
+
+    if starts is None:
+        return firsts
+    if not firsts.shape[0]:
+        return firsts.new_zeros((rows,))
+    places = torch.arange(rows, dtype=torch.int32, device=firsts.device)
+    items = torch.searchsorted(starts[1:].contiguous(), places, right=True).clamp(max=firsts.shape[0] - 1)
+    return firsts[items] + (places - starts[items]) if is_local else firsts[items]
 
 
 def _find_lengths(name: str, given: Any, batch: int, device: Any, most: int, what: str = "the length") -> Any:
@@ -152,16 +256,146 @@ def _find_lengths(name: str, given: Any, batch: int, device: Any, most: int, wha
         lengths = lengths.clamp(-1, 2**31 - 1)
     if device.type != "cpu" and _is_on_host(lengths):
         # Where they go nothing would wait to read them.
-        _check_range(name, what, lengths, most)
+        _check_range(name, what, lengths.reshape(-1), most)
     return lengths.to(device, torch.int32).expand(batch)
+
+
+def _find_items(cache_batch_idx: Any, batch: int, count: int) -> Any:
+    """int32. A page that is none, which -1 is, gives NaN."""
+    import torch
+
+    if not isinstance(cache_batch_idx, torch.Tensor):
+        raise refuse_array("cache_batch_idx", cache_batch_idx)
+    if tuple(cache_batch_idx.shape) != (batch,) or not _has_integers(cache_batch_idx):
+        raise refuse("cache_batch_idx", f"has shape {show_shape(cache_batch_idx.shape)} and dtype {cache_batch_idx.dtype}, "
+                     f"expected ({batch},) and int32 or int64")
+    if _is_on_host(cache_batch_idx):
+        _check_range("cache_batch_idx", "the item", cache_batch_idx, count - 1)
+    if cache_batch_idx.dtype == torch.int64:
+        cache_batch_idx = cache_batch_idx.clamp(-1, 2**31 - 1)
+    return cache_batch_idx.to(torch.int32)
+
+
+def _has_integers(tensor: Any) -> bool:
+    return not (tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool")
+
+
+def _is_on_host(numbers: Any) -> bool:
+    import torch
+
+    return type(numbers) is torch.Tensor and numbers.is_cpu and not torch.compiler.is_compiling()
+
+
+#===--- Checks ------------------------------------------------------------===#
+
+def _check_table(name: str, table: Any, shape: tuple, device: Any) -> None:
+    """int32; shape: with text for a dim of any size."""
+    import torch
+
+    if not isinstance(table, torch.Tensor):
+        raise refuse_array(name, table)
+    fits = table.dim() == len(shape) and all(isinstance(want, str) or size == want for size, want in zip(table.shape, shape))
+    if not fits or table.dtype != torch.int32:
+        shown = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
+        raise refuse(name, f"has shape {show_shape(table.shape)} and dtype {table.dtype}, expected ({shown}) and int32")
+    if table.device != device:
+        raise refuse(name, f"is on {table.device}, expected {device}, as q")
+
+
+def _check_ranks(step: Step) -> int:
+    """Returns the number of sequences."""
+    q, starts = step.q, step.query_starts
+    if starts is not None:
+        _check_table("query_starts", starts, ("batch + 1",), q.device)
+        if not starts.shape[0]:
+            raise refuse("query_starts", "has no numbers, expected batch + 1")
+    for name, tensor, rank in ("q", q, 4 if starts is None else 3), ("k_cache", step.k_cache, 4), ("v_cache", step.v_cache, 4):
+        if tensor.dim() != rank:
+            raise refuse(name, f"has rank {tensor.dim()}, expected {rank}")
+    batch = q.shape[0] if starts is None else starts.shape[0] - 1
+    if step.new_starts is not None:
+        _check_table("new_starts", step.new_starts, (batch + 1,), q.device)
+    if step.cache_leftpad is not None:
+        check_padding(step.cache_leftpad, (batch,), q.device)
+    return batch
+
+
+def _check_cache(step: Step, batch: int) -> None:
+    """What attention() says of a cache that is only read, here before it is written."""
+    import torch
+
+    q, k_cache, v_cache = step.q, step.k_cache, step.v_cache
+    is_cast = torch._C._is_any_autocast_enabled()
+    for name, tensor in ("k_cache", k_cache), ("v_cache", v_cache):
+        expected = k_cache.dtype if is_cast else q.dtype
+        if tensor.dtype != expected:
+            raise refuse(name, f"has dtype {tensor.dtype}, expected that of {'k_cache' if is_cast else 'q'}, {expected}")
+        if not torch.compiler.is_compiling() and tensor.is_neg():
+            raise refuse(name, "is a negated view, expected the memory itself")
+    for name, tensor in ("q", q), ("k_cache", k_cache), ("v_cache", v_cache):
+        if tensor.stride(-1) != 1 and tensor.shape[-1] != 1:
+            raise refuse(name, f"has stride {tensor.stride(-1)} in the head dim, expected 1: pass a contiguous copy")
+    heads = k_cache.shape[2]
+    if not heads or q.shape[-2] % heads:
+        raise refuse("k_cache", f"has {heads} heads, expected a divisor of q's {q.shape[-2]}")
+    if v_cache.shape[:3] != k_cache.shape[:3] or k_cache.shape[3] != q.shape[-1]:
+        raise refuse("k_cache", f"has shape {show_shape(k_cache.shape)} and 'v_cache' {show_shape(v_cache.shape)}, expected the same "
+                     f"but for v_cache's head dim, and q's head dim, {q.shape[-1]}")
+    if step.block_table is None and step.cache_batch_idx is None and k_cache.shape[0] != batch:
+        raise refuse("k_cache", f"has batch {k_cache.shape[0]}, expected that of q, {batch}, or cache_batch_idx")
+
+
+def _check_rows(step: Step, batch: int, size: int) -> None:
+    """New rows and rotary tables, of a cache of so many rows a sequence."""
+    import torch
+
+    k, v, cos, sin, device = step.k, step.v, step.rotary_cos, step.rotary_sin, step.q.device
+    for name, tensor, other, both in (("k", k, v, "k and v"), ("v", v, k, "k and v"),
+                                      ("rotary_cos", cos, sin, "rotary_cos and rotary_sin"),
+                                      ("rotary_sin", sin, cos, "rotary_cos and rotary_sin")):
+        if tensor is None:
+            continue
+        if not isinstance(tensor, torch.Tensor):
+            raise refuse_array(name, tensor)
+        if other is None:
+            raise refuse(name, f"is given alone, expected {both}")
+        if tensor.device != device:
+            raise refuse(name, f"is on {tensor.device}, expected {device}, as q")
+    if k is not None:
+        for name, tensor, cache in ("k", k, step.k_cache), ("v", v, step.v_cache):
+            if step.new_starts is None:
+                expected = (batch, k.shape[1] if k.dim() > 1 else 1, *cache.shape[2:])
+            else:
+                expected = (k.shape[0] if k.dim() else 1, *cache.shape[2:])
+            if tuple(tensor.shape) != expected:
+                raise refuse(name, f"has shape {show_shape(tensor.shape)}, expected {show_shape(expected)}")
+        if step.new_starts is None and k.shape[1] > size:
+            raise refuse("k", f"has {k.shape[1]} rows, expected at most the {size} of the cache")
+    if cos is not None:
+        most = step.q.shape[-1] // 2
+        for name, table in ("rotary_cos", cos), ("rotary_sin", sin):
+            if table.dim() != 2 or table.shape != cos.shape or table.shape[0] < size or table.shape[1] > most:
+                raise refuse(name, f"has shape {show_shape(table.shape)}, expected the {size} positions of the cache or more and at "
+                             f"most {most} dims, the same of both tables")
+
+
+def _check_writes(step: Step) -> None:
+    """Of a step with new rows or rotary tables."""
+    import torch
+
+    if step.cache_seqlens is None:
+        raise refuse("k" if step.k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
+    if not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None:
+        raise UnsupportedError("k_cache", "written, or read with rotary embedding, within torch.vmap or torch.func",
+                               "a call outside of them")
 
 
 def _check_range(name: str, what: str, numbers: Any, most: Any, why: str = "") -> None:
     """Of numbers that the host reads. most: a number, or one of each."""
-    is_wrong = (numbers < 0) | (numbers > most)
-    if is_wrong.any():
-        limit = most if isinstance(most, int) else int(most[is_wrong][0])
-        raise refuse(name, f"has {what} {int(numbers[is_wrong][0])}, expected 0 to {limit}{why}")
+    limits = itertools.repeat(most) if isinstance(most, int) else most.tolist()
+    for number, limit in zip(numbers.tolist(), limits):
+        if not 0 <= number <= limit:
+            raise refuse(name, f"has {what} {number}, expected 0 to {limit}{why}")
 
 
 def _check_starts(starts: Any, rows: int) -> None:
@@ -169,105 +403,3 @@ def _check_starts(starts: Any, rows: int) -> None:
     numbers = starts.tolist()
     if numbers[0] < 0 or numbers[-1] > rows or sorted(numbers) != numbers:
         raise refuse("new_starts", f"is {numbers}, expected numbers that do not fall, from 0 to {rows}, the rows of k")
-
-
-def _find_ends(lengths: Any, k: Any, new_starts: Any, size: int, is_packed: bool) -> tuple[Any, Any]:
-    """New rows of each sequence, and where they end; behind the cache, for NaN, where numbers cannot be."""
-    import torch
-
-    new: Any = k.shape[1] if new_starts is None else new_starts.diff()
-    ends = lengths + new
-    is_wrong: Any = None
-    if new_starts is not None:
-        is_wrong = (new_starts[:-1] < 0) | (new < 0) | (new_starts[1:] > k.shape[0]) | (lengths < 0)
-    elif is_packed:
-        is_wrong = lengths < 0
-    return new, ends if is_wrong is None else torch.where(is_wrong, size + 1, ends).to(torch.int32)
-
-
-def _find_positions(rows: int, starts: Any, firsts: Any, is_local: bool) -> Any:
-    """Of packed rows, where those of a sequence are at firsts and on; firsts where rows are not packed."""
-    import torch
-
-    if starts is None:
-        return firsts
-    if not firsts.shape[0]:
-        return firsts.new_zeros((rows,))
-    places = torch.arange(rows, dtype=torch.int32, device=firsts.device)
-    items = torch.searchsorted(starts[1:].contiguous(), places, right=True).clamp(max=firsts.shape[0] - 1)
-    return firsts[items] + (places - starts[items]) if is_local else firsts[items]
-
-
-def prepare(q: Any, k_cache: Any, v_cache: Any, k: Any, v: Any, rotary_cos: Any, rotary_sin: Any, cache_seqlens: Any,
-            cache_batch_idx: Any, leftpad: Any, block_table: Any, query_starts: Any, new_starts: Any, rotary_seqlens: Any,
-            has_item_tables: bool, is_local: bool, rotary_interleaved: bool, check: Callable) -> tuple:
-    """Arguments as of flash_attn_with_kvcache, of packed queries and new rows with starts. rotary_seqlens: positions of the
-    first new rows, where these are not cache_seqlens; has_item_tables: whether block_table is of the items of the cache.
-    Returns q, turned, the lengths of the caches, int32, (batch), None for all of them, and the pages that sequences have,
-    None where each has an item of its own.
-
-    is_local: whether queries have places one after another, as causal and windows need;
-    check: raises where attention of (q, lengths, pages) has no form."""
-    import torch
-
-    batch = _check_ranks(q, k_cache, v_cache, query_starts, new_starts, leftpad)
-    if block_table is not None:
-        if cache_batch_idx is not None:
-            if not has_item_tables:
-                raise refuse("cache_batch_idx", "is given with block_table, expected one of the two")
-            _check_table("block_table", block_table, ("items", "pages"), q.device)
-            count = block_table.shape[0]
-            items = _find_items(cache_batch_idx, batch, count)
-            held = block_table[items.clamp(0, max(count - 1, 0))]
-            block_table = torch.where(((items >= 0) & (items < count))[:, None], held, -1).to(torch.int32)
-            cache_batch_idx = None
-        _check_table("block_table", block_table, (batch, "pages"), q.device)
-    if k is not None or cache_batch_idx is not None or query_starts is not None or rotary_cos is not None:
-        _check_cache(q, k_cache, v_cache, batch, block_table, cache_batch_idx)
-    size = k_cache.shape[1] if block_table is None else block_table.shape[1] * k_cache.shape[1]
-    if k is not None or v is not None or rotary_cos is not None or rotary_sin is not None:
-        _check_rows(q, k_cache, v_cache, batch, k, v, new_starts, size, rotary_cos, rotary_sin)
-        if cache_seqlens is None:
-            raise refuse("k" if k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
-        if not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None:
-            raise UnsupportedError("k_cache", "written, or read with rotary embedding, within torch.vmap or torch.func",
-                                   "a call outside of them")
-        if k is None:
-            # None are written, and queries are turned.
-            k, v, new_starts = *(cache.new_empty((batch, 0, *cache.shape[2:])) for cache in (k_cache, v_cache)), None
-    lengths: Any = None
-    if cache_seqlens is not None:
-        fewest = 0 if k is None or new_starts is not None else k.shape[1]
-        lengths = _find_lengths("cache_seqlens", cache_seqlens, batch, q.device, size - fewest)
-    if cache_batch_idx is not None:
-        # An item of the cache is a page.
-        block_table = _find_items(cache_batch_idx, batch, k_cache.shape[0])[:, None]
-    elif query_starts is not None and block_table is None:
-        block_table = torch.arange(batch, dtype=torch.int32, device=q.device)[:, None]
-    if block_table is not None and lengths is None:
-        lengths = torch.full((batch,), size, dtype=torch.int32, device=q.device)
-    if k is None:
-        return q, lengths, block_table
-    if new_starts is not None and _is_on_host(new_starts):
-        _check_starts(new_starts, k.shape[0])
-    new, ends = _find_ends(lengths, k, new_starts, size, query_starts is not None)
-    if _is_on_host(lengths):
-        _check_range("cache_seqlens", "the length", lengths, size - new, ", which leaves room for k")
-    # What attention refuses is refused before anything is written.
-    check(q, lengths, block_table)
-    query_firsts = key_firsts = None
-    if rotary_cos is not None:
-        firsts, name, what = lengths, "cache_seqlens", "the length"
-        if rotary_seqlens is not None:
-            name, what = "rotary_seqlens", "the position"
-            firsts = _find_lengths(name, rotary_seqlens, batch, q.device, rotary_cos.shape[0] - 1, what)
-        if _is_on_host(firsts) and rotary_cos.shape[1]:
-            steps = q.shape[1] if is_local and query_starts is None else 1
-            _check_range(name, what, firsts, rotary_cos.shape[0] - max(steps, k.shape[1] if new_starts is None else 1),
-                         ", a row of rotary_cos")
-        if query_starts is not None or new_starts is not None or rotary_seqlens is not None:
-            query_firsts = _find_positions(q.shape[0], query_starts, firsts, is_local)
-            key_firsts = _find_positions(k.shape[0], new_starts, firsts, True)
-    q = append(Arguments(q, k, v, k_cache, v_cache, ends, new_starts, block_table, rotary_cos, rotary_sin, query_firsts, key_firsts,
-                         rotary_interleaved, is_local))
-    return q, ends, block_table
