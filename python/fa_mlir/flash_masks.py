@@ -23,8 +23,9 @@ def check_padding(leftpad: Any, shape: tuple, device: Any) -> None:
     if not isinstance(leftpad, torch.Tensor):
         raise refuse_array("cache_leftpad", leftpad)
     if leftpad.shape != shape or leftpad.dtype != torch.int32 or leftpad.device != device:
+        hint = "" if leftpad.dtype == torch.int32 else ": .to(torch.int32)"
         raise refuse("cache_leftpad", f"has shape {show_shape(leftpad.shape)} and dtype {leftpad.dtype} on {leftpad.device}, expected "
-                     f"{show_shape(shape)} and int32 on {device}")
+                     f"{show_shape(shape)} and int32 on {device}{hint}")
 
 
 def make_mask(chunk: int, shift: Any, leftpad: Any = None) -> Traced | None:

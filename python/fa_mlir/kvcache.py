@@ -297,7 +297,8 @@ def _check_table(name: str, table: Any, shape: tuple, device: Any) -> None:
     fits = table.dim() == len(shape) and all(isinstance(want, str) or size == want for size, want in zip(table.shape, shape))
     if not fits or table.dtype != torch.int32:
         shown = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        raise refuse(name, f"has shape {show_shape(table.shape)} and dtype {table.dtype}, expected ({shown}) and int32")
+        hint = "" if table.dtype == torch.int32 else ": .to(torch.int32)"
+        raise refuse(name, f"has shape {show_shape(table.shape)} and dtype {table.dtype}, expected ({shown}) and int32{hint}")
     if table.device != device:
         raise refuse(name, f"is on {table.device}, expected {device}, as q")
 

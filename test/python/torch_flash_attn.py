@@ -243,7 +243,8 @@ class FlashAttention(unittest.TestCase):
                 values = torch.cat([cache[item, :length], v[rows]])[int(padding[item]):]
                 expected, _ = self.expect(turn(q[rows], places if causal else places[:1].expand(count))[None], keys[None], values[None], causal)
                 self.assertLess(relative_error(output[rows][None], expected), 2e-6)
-        for wrong, text in ((torch.zeros(2), "dtype torch.float32"), ([0, 0], "is a list"), (padding[:1], r"shape \(1,\)")):
+        for wrong, text in ((torch.zeros(2), "dtype torch.float32"), ([0, 0], "is a list"), (padding[:1], r"shape \(1,\).*int32 on [^.]*$"),
+                            (padding.long(), r"torch.int64 .* int32 on .*: \.to\(torch.int32\)$")):
             with self.assertRaisesRegex(ValueError, f"cache_leftpad' .*{text}"):
                 flash_attn.flash_attn_with_kvcache(torch.randn(2, 1, 4, 16), cache, cache, cache_seqlens=4, cache_leftpad=wrong)
 
@@ -313,6 +314,9 @@ class FlashAttention(unittest.TestCase):
             ({**tables, "cache_seqlens": ints(30, 3)}, "cache_seqlens' has the length 30, expected 0 to 29, a row of rotary_cos")]
         for more, text in [*on_host,
                            ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3)}, r"cu_seqlens_k_new' has shape \(2,\).* expected \(3,\)"),
+                           ({"cu_seqlens_q": ints(0, 1, 2).long()}, r"cu_seqlens_q' has .* and int32: \.to\(torch.int32\)$"),
+                           ({"page_table": ints(0, 1)[:, None].long()}, r"page_table' has .* expected \(2, pages\) and int32: \.to\(torch.int32\)$"),
+                           ({"page_table": ints(0, 1)}, r"page_table' has .* expected \(2, pages\) and int32$"),
                            ({"cu_seqlens_q": ints()}, "cu_seqlens_q' has no numbers"),
                            ({"cu_seqlens_q": 3}, "cu_seqlens_q' is a int"),
                            ({"k": k, "v": k, **tables, "rotary_seqlens": torch.rand(2)}, "rotary_seqlens' has dtype torch.float32"),
