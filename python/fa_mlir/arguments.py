@@ -396,7 +396,7 @@ def _reaches(distance: int, dims: list) -> bool:
     return any(_reaches(distance - stride * steps, dims[1:]) for steps in range(least, most + 1))
 
 
-def _overlaps(out: Any, array: Any, may_be_same: bool = False) -> bool:
+def overlaps(out: Any, array: Any, may_be_same: bool = False) -> bool:
     """Whether two arrays share elements, where that is seen at once; False where it is not, as of strides that differ
     with elements of others between. may_be_same: apart from an array that lies in the same place."""
     if hasattr(out, "__array_interface__") and hasattr(array, "__array_interface__") and not hasattr(out, "untyped_storage"):
@@ -448,7 +448,7 @@ def check_out(out: Any, query: Any, key: Any, value: Any, tensors: list, text: s
         operands += zip(map(_name_tensor, names), tensors)
     for name, array in operands:
         # A block of queries is read before its outputs are written.
-        if _overlaps(out, array, may_be_same=name == "query"):
+        if overlaps(out, array, may_be_same=name == "query"):
             raise refuse("out", f"shares memory with the {name}, which is read while it is written: expected memory of its own")
     expected = (*query.shape[:-1], value.shape[-1])
     if tuple(out.shape) != expected:

@@ -12,7 +12,7 @@ import itertools
 from typing import Any, NamedTuple
 
 from .append import Arguments, append
-from .arguments import TorchArrays, check_flag, check_tensors, check_window, refuse, refuse_array, show_shape
+from .arguments import TorchArrays, check_flag, check_tensors, check_window, overlaps, refuse, refuse_array, show_shape
 from .attention import Call, attention, cast_operands, plan_call, run_call
 from .entries import find_refusal
 from .errors import UnsupportedError
@@ -140,6 +140,8 @@ def _find_sequences(step: Step) -> _Sequences:
     if step.k is not None or step.v is not None or step.rotary_cos is not None or step.rotary_sin is not None:
         _check_rows(step, batch, size)
         _check_writes(step)
+        if step.k is not None and not torch.compiler.is_compiling():
+            _check_memory(step)
     lengths: Any = None
     if step.cache_seqlens is not None:
         fewest = 0 if step.k is None or step.new_starts is not None else step.k.shape[1]
@@ -389,6 +391,16 @@ def _check_writes(step: Step) -> None:
     if not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None:
         raise UnsupportedError("k_cache", "written, or read with rotary embedding, within torch.vmap or torch.func",
                                "a call outside of them")
+
+
+def _check_memory(step: Step) -> None:
+    """New rows are none of the caches, which are written while they are read."""
+    for cache_name, cache in ("k_cache", step.k_cache), ("v_cache", step.v_cache):
+        memory = cache.untyped_storage().data_ptr()
+        for name, rows in ("k", step.k), ("v", step.v):
+            # Asked first, as most have a storage of their own.
+            if rows.untyped_storage().data_ptr() == memory and overlaps(cache, rows):
+                raise refuse(name, f"shares memory with {cache_name}, which is written while it is read: expected memory of its own: .clone()")
 
 
 def _check_range(name: str, what: str, numbers: Any, most: Any, why: str = "") -> None:

@@ -352,6 +352,19 @@ class FlashAttention(unittest.TestCase):
         with self.assertRaisesRegex(NotImplementedError, "torch.vmap"):
             torch.vmap(step)(q[None], k[None])
 
+    def test_new_rows_of_the_cache(self):
+        """What is written while it is read is refused; rows beside the cache in its storage are none of it."""
+        q, memory = torch.randn(2, 1, 4, 16), torch.randn(2, 40, 2, 16)
+        cache, values, apart = memory[:, :30], torch.randn(2, 30, 2, 16), torch.randn(2, 1, 2, 16)
+        before = memory.clone()
+        for k, v, text in ((cache[:, 4:5], apart, "k' shares memory with k_cache"), (apart, cache[:, 4:5], "v' shares memory with k_cache"),
+                           (values[:, 4:5], apart, "k' shares memory with v_cache")):
+            with self.assertRaisesRegex(fa_mlir.ArgumentError, f"{text}, .* expected memory of its own: .clone\\(\\)"):
+                flash_attn.flash_attn_with_kvcache(q, cache, values, k, v, cache_seqlens=4)
+        self.assertTrue(torch.equal(memory, before))
+        flash_attn.flash_attn_with_kvcache(q, cache, values, memory[:, 35:36], apart, cache_seqlens=4)
+        self.assertTrue(torch.equal(memory[:, 4], before[:, 35]))
+
     def test_no_room_for_new_rows(self):
         """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""
         q, new, cache = torch.randn(3, 1, 2, 8), torch.randn(3, 2, 2, 8), torch.randn(3, 10, 2, 8)
