@@ -118,9 +118,9 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
                             pack_gqa: bool | None = None, sm_margin: int = 0, return_softmax_lse: bool = False) -> Any:
     """As fa_mlir.flash_attn.flash_attn_with_kvcache, with page_table for block_table. With cu_seqlens_q, int32, (batch + 1), q
     is packed, (query rows, heads, head dim), and the lse (heads, query rows); with cu_seqlens_k_new k and v are. rotary_seqlens,
-    int32, (batch): positions of the first new rows, cache_seqlens where it is None. With page_table cache_batch_idx says which
-    row of it each sequence has. attention_chunk as of flash_attn_func. The lse of a query that sees no key is -inf. max_seqlen_q,
-    scheduler_metadata, num_splits, pack_gqa and sm_margin are not read."""
+    int32, (batch): positions of the first new rows, cache_seqlens where it is None; without rotary_cos it is not read. With
+    page_table cache_batch_idx says which row of it each sequence has. attention_chunk as of flash_attn_func. The lse of a query
+    that sees no key is -inf. max_seqlen_q, scheduler_metadata, num_splits, pack_gqa and sm_margin are not read."""
     _refuse_given(qv=qv, q_descale=q_descale, k_descale=k_descale, v_descale=v_descale)
     if cu_seqlens_k_new is not None and k is None:
         raise refuse("cu_seqlens_k_new", "is given without k, expected both")

@@ -328,6 +328,8 @@ class FlashAttention(unittest.TestCase):
             changed = {"q": q, "k_cache": cache.clone(), "v_cache": cache.clone(), "cache_seqlens": ints(5, 6), **more}
             with self.assertRaisesRegex(ValueError, text):
                 flash_attn_interface.flash_attn_with_kvcache(**changed)
+        # Positions without tables are not read, as in FlashAttention-3.
+        self.assertTrue(torch.equal(call(k=k, v=k, rotary_seqlens=ints(99, -1)), call(k=k, v=k)))
         # Tables of other types are taken as f32.
         self.assertTrue(call(k=k, v=k, rotary_cos=torch.ones(30, 4, dtype=torch.int32), rotary_sin=torch.zeros(30, 4)).isfinite().all())
         graph = torch.compile(call, fullgraph=True, backend="aot_eager")
