@@ -193,13 +193,11 @@ def _find_ends(step: Step, sequences: _Sequences, shape: Any) -> Any:
         _check_range("cache_seqlens", "the length", lengths, sequences.size - new, ", which leaves room for k")
         if starts is None or _is_on_host(starts):
             return lengths + new
-    ends = lengths + new
-    if starts is not None:
-        is_wrong = (starts[:-1] < 0) | (new < 0) | (starts[1:] > shape[0]) | (lengths < 0)
-    elif step.query_starts is not None:
-        is_wrong = lengths < 0
-    else:
+    # A length that is negative cannot be either; one operation is enough for it.
+    ends = torch.threshold(lengths, -1, sequences.size + 1) + new
+    if starts is None:
         return ends
+    is_wrong = (starts[:-1] < 0) | (new < 0) | (starts[1:] > shape[0])
     return torch.where(is_wrong, sequences.size + 1, ends).to(torch.int32)
 
 
