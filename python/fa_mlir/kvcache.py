@@ -1,58 +1,26 @@
 """flash_attn_with_kvcache, of FlashAttention-2 and -3: rows go into a cache, contiguous or in pages, and queries attend to it.
 
-Begin with `run_step`, of a `Step`. It finds where sequences are in the cache, new rows and their positions, and writes them by
-append.py between plan and run of attention. The functions behind check what a step was given; `_is_on_host` says whether
-numbers can be looked at. What only a device knows gives NaN for its sequence.
+Begin with `run_step`. It finds where sequences are in the cache, then new rows and their positions. append.py writes these
+between plan and run of attention. kvcache_arguments.py has what a call was given, a `Step`, and says what is wrong with it.
+What only a device knows gives NaN for its sequence.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
 from typing import Any, NamedTuple
 
 from .append import Arguments, append
-from .arguments import TorchArrays, check_flag, check_tensors, check_window, overlaps, refuse, refuse_array, show_shape
+from .arguments import TorchArrays, check_flag, check_tensors, check_window, refuse, refuse_array, show_shape
 from .attention import Call, attention, cast_operands, plan_call, run_call
 from .entries import find_refusal
 from .errors import UnsupportedError
-from .flash_masks import check_chunk, check_padding, make_mask
+from .flash_masks import check_chunk, make_mask
+from .kvcache_arguments import (Step, check_cache, check_memory, check_range, check_ranks, check_rows, check_starts, check_table,
+                                check_writes, has_integers, is_on_host)
 
 # Asked in each step that writes a cache.
 _ask_refusal = functools.lru_cache(maxsize=256)(find_refusal)
-
-
-class Step(NamedTuple):
-    """What a call of flash_attn_with_kvcache was given."""
-
-    q: Any
-    k_cache: Any
-    v_cache: Any
-    k: Any
-    v: Any
-    rotary_cos: Any
-    rotary_sin: Any
-    cache_seqlens: Any
-    cache_batch_idx: Any
-    cache_leftpad: Any
-    #: FlashAttention-3's page_table.
-    block_table: Any
-    softmax_scale: float | None
-    causal: bool
-    window_size: tuple
-    softcap: float
-    rotary_interleaved: bool
-    alibi_slopes: Any
-    return_lse: bool
-    #: FlashAttention-3's cu_seqlens_q: queries are packed.
-    query_starts: Any = None
-    #: Its cu_seqlens_k_new: new rows are.
-    new_starts: Any = None
-    #: Positions of the first new rows, where these are not cache_seqlens.
-    rotary_seqlens: Any = None
-    attention_chunk: int = 0
-    #: Whether block_table is of the items of the cache, as in FlashAttention-3.
-    has_item_tables: bool = False
 
 
 class _Sequences(NamedTuple):
@@ -91,11 +59,11 @@ def run_step(step: Step) -> Any:
         # What attention refuses is refused before anything is written.
         call = plan_call(q, step.k_cache, step.v_cache, **_find_options(step, window, rows.ends, sequences.pages))
         _check_form(call)
-        # Queries have places one after another.
+        # Whether queries have positions one after another.
         is_local = bool(step.causal) or window != (-1, -1)
         query_firsts, key_firsts = _find_firsts(step, sequences, rows, is_local)
-        q = append(Arguments(q, rows.k, rows.v, step.k_cache, step.v_cache, rows.ends, step.new_starts, sequences.pages, step.rotary_cos,
-                             step.rotary_sin, query_firsts, key_firsts, step.rotary_interleaved, is_local))
+        q = append(Arguments(q, rows.k, rows.v, step.k_cache, step.v_cache, rows.ends, step.new_starts, sequences.pages,
+                             step.rotary_cos, step.rotary_sin, query_firsts, key_firsts, step.rotary_interleaved, is_local))
         return run_call(call._replace(operands=cast_operands(q, step.k_cache, step.v_cache)))
 
 
@@ -131,17 +99,17 @@ def _check_form(call: Call) -> None:
 def _find_sequences(step: Step) -> _Sequences:
     import torch
 
-    batch = _check_ranks(step)
+    batch = check_ranks(step)
     pages = None if step.block_table is None else _find_tables(step, batch)
     has_items = step.cache_batch_idx is not None and pages is None
     if step.k is not None or has_items or step.query_starts is not None or step.rotary_cos is not None:
-        _check_cache(step, batch)
+        check_cache(step, batch)
     size = step.k_cache.shape[1] if pages is None else pages.shape[1] * step.k_cache.shape[1]
     if step.k is not None or step.v is not None or step.rotary_cos is not None or step.rotary_sin is not None:
-        _check_rows(step, batch, size)
-        _check_writes(step)
+        check_rows(step, batch, size)
+        check_writes(step)
         if step.k is not None and not torch.compiler.is_compiling():
-            _check_memory(step)
+            check_memory(step)
     lengths: Any = None
     if step.cache_seqlens is not None:
         fewest = 0 if step.k is None or step.new_starts is not None else step.k.shape[1]
@@ -164,12 +132,12 @@ def _find_tables(step: Step, batch: int) -> Any:
     if step.cache_batch_idx is not None:
         if not step.has_item_tables:
             raise refuse("cache_batch_idx", "is given with block_table, expected one of the two")
-        _check_table("block_table", tables, ("items", "pages"), step.q.device)
+        check_table("block_table", tables, ("items", "pages"), step.q.device)
         count = tables.shape[0]
         items = _find_items(step.cache_batch_idx, batch, count)
         held = tables[items.clamp(0, max(count - 1, 0))]
         tables = torch.where(((items >= 0) & (items < count))[:, None], held, -1).to(torch.int32)
-    _check_table("block_table", tables, (batch, "pages"), step.q.device)
+    check_table("block_table", tables, (batch, "pages"), step.q.device)
     return tables
 
 
@@ -186,12 +154,12 @@ def _find_ends(step: Step, sequences: _Sequences, shape: Any) -> Any:
     import torch
 
     starts, lengths = step.new_starts, sequences.lengths
-    if starts is not None and _is_on_host(starts):
-        _check_starts(starts, shape[0])
+    if starts is not None and is_on_host(starts):
+        check_starts(starts, shape[0])
     new: Any = shape[1] if starts is None else starts.diff()
-    if _is_on_host(lengths):
-        _check_range("cache_seqlens", "the length", lengths, sequences.size - new, ", which leaves room for k")
-        if starts is None or _is_on_host(starts):
+    if is_on_host(lengths):
+        check_range("cache_seqlens", "the length", lengths, sequences.size - new, ", which leaves room for k")
+        if starts is None or is_on_host(starts):
             return lengths + new
     # A length that is negative cannot be either; one operation is enough for it.
     ends = torch.threshold(lengths, -1, sequences.size + 1) + new
@@ -210,10 +178,10 @@ def _find_firsts(step: Step, sequences: _Sequences, rows: _NewRows, is_local: bo
     if step.rotary_seqlens is not None:
         name, what = "rotary_seqlens", "the position"
         firsts = _find_lengths(name, step.rotary_seqlens, sequences.batch, step.q.device, positions - 1, what)
-    if _is_on_host(firsts) and columns:
+    if is_on_host(firsts) and columns:
         queries = step.q.shape[1] if is_local and step.query_starts is None else 1
         new = rows.k.shape[1] if step.new_starts is None else 1
-        _check_range(name, what, firsts, positions - max(queries, new), ", a row of rotary_cos")
+        check_range(name, what, firsts, positions - max(queries, new), ", a row of rotary_cos")
     if step.query_starts is None and step.new_starts is None and step.rotary_seqlens is None:
         return None, None
     return (_find_positions(step.q.shape[0], step.query_starts, firsts, is_local),
@@ -247,16 +215,16 @@ def _find_lengths(name: str, given: Any, batch: int, device: Any, most: int, wha
         lengths = given if isinstance(given, torch.Tensor) else torch.tensor(given, device="cpu")
     except (TypeError, ValueError, RuntimeError):
         raise refuse(name, f"is {given!r}, expected an int, or int32, ({batch},)") from None
-    if not _has_integers(lengths):
+    if not has_integers(lengths):
         raise refuse(name, f"has dtype {lengths.dtype}, expected int32")
     if lengths.shape not in ((batch,), (1,), ()):
         raise refuse(name, f"has shape {show_shape(lengths.shape)}, expected ({batch},), or an int")
     if lengths.dtype == torch.int64:
         # One that is too long stays so.
         lengths = lengths.clamp(-1, 2**31 - 1)
-    if device.type != "cpu" and _is_on_host(lengths):
+    if device.type != "cpu" and is_on_host(lengths):
         # Where they go nothing would wait to read them.
-        _check_range(name, what, lengths.reshape(-1), most)
+        check_range(name, what, lengths.reshape(-1), most)
     return lengths.to(device, torch.int32).expand(batch)
 
 
@@ -266,151 +234,11 @@ def _find_items(cache_batch_idx: Any, batch: int, count: int) -> Any:
 
     if not isinstance(cache_batch_idx, torch.Tensor):
         raise refuse_array("cache_batch_idx", cache_batch_idx)
-    if tuple(cache_batch_idx.shape) != (batch,) or not _has_integers(cache_batch_idx):
+    if tuple(cache_batch_idx.shape) != (batch,) or not has_integers(cache_batch_idx):
         raise refuse("cache_batch_idx", f"has shape {show_shape(cache_batch_idx.shape)} and dtype {cache_batch_idx.dtype}, "
                      f"expected ({batch},) and int32 or int64")
-    if _is_on_host(cache_batch_idx):
-        _check_range("cache_batch_idx", "the item", cache_batch_idx, count - 1)
+    if is_on_host(cache_batch_idx):
+        check_range("cache_batch_idx", "the item", cache_batch_idx, count - 1)
     if cache_batch_idx.dtype == torch.int64:
         cache_batch_idx = cache_batch_idx.clamp(-1, 2**31 - 1)
     return cache_batch_idx.to(torch.int32)
-
-
-def _has_integers(tensor: Any) -> bool:
-    return not (tensor.is_floating_point() or tensor.is_complex() or str(tensor.dtype) == "torch.bool")
-
-
-def _is_on_host(numbers: Any) -> bool:
-    import torch
-
-    return type(numbers) is torch.Tensor and numbers.is_cpu and not torch.compiler.is_compiling()
-
-
-#===--- Checks ------------------------------------------------------------===#
-
-def _check_table(name: str, table: Any, shape: tuple, device: Any) -> None:
-    """int32; shape: with text for a dim of any size."""
-    import torch
-
-    if not isinstance(table, torch.Tensor):
-        raise refuse_array(name, table)
-    fits = table.dim() == len(shape) and all(isinstance(want, str) or size == want for size, want in zip(table.shape, shape))
-    if not fits or table.dtype != torch.int32:
-        shown = ", ".join(map(str, shape)) + ("," if len(shape) == 1 else "")
-        hint = "" if table.dtype == torch.int32 else ": .to(torch.int32)"
-        raise refuse(name, f"has shape {show_shape(table.shape)} and dtype {table.dtype}, expected ({shown}) and int32{hint}")
-    if table.device != device:
-        raise refuse(name, f"is on {table.device}, expected {device}, as q")
-
-
-def _check_ranks(step: Step) -> int:
-    """Returns the number of sequences."""
-    q, starts = step.q, step.query_starts
-    if starts is not None:
-        _check_table("query_starts", starts, ("batch + 1",), q.device)
-        if not starts.shape[0]:
-            raise refuse("query_starts", "has no numbers, expected batch + 1")
-    for name, tensor, rank in ("q", q, 4 if starts is None else 3), ("k_cache", step.k_cache, 4), ("v_cache", step.v_cache, 4):
-        if tensor.dim() != rank:
-            raise refuse(name, f"has rank {tensor.dim()}, expected {rank}")
-    batch = q.shape[0] if starts is None else starts.shape[0] - 1
-    if step.new_starts is not None:
-        _check_table("new_starts", step.new_starts, (batch + 1,), q.device)
-    if step.cache_leftpad is not None:
-        check_padding(step.cache_leftpad, (batch,), q.device)
-    return batch
-
-
-def _check_cache(step: Step, batch: int) -> None:
-    """What attention() says of a cache that is only read, here before it is written."""
-    import torch
-
-    q, k_cache, v_cache = step.q, step.k_cache, step.v_cache
-    is_cast = torch._C._is_any_autocast_enabled()
-    for name, tensor in ("k_cache", k_cache), ("v_cache", v_cache):
-        expected = k_cache.dtype if is_cast else q.dtype
-        if tensor.dtype != expected:
-            raise refuse(name, f"has dtype {tensor.dtype}, expected that of {'k_cache' if is_cast else 'q'}, {expected}")
-        if not torch.compiler.is_compiling() and tensor.is_neg():
-            raise refuse(name, "is a negated view, expected the memory itself")
-    for name, tensor in ("q", q), ("k_cache", k_cache), ("v_cache", v_cache):
-        if tensor.stride(-1) != 1 and tensor.shape[-1] != 1:
-            raise refuse(name, f"has stride {tensor.stride(-1)} in the head dim, expected 1: pass a contiguous copy")
-    heads = k_cache.shape[2]
-    if not heads or q.shape[-2] % heads:
-        raise refuse("k_cache", f"has {heads} heads, expected a divisor of q's {q.shape[-2]}")
-    if v_cache.shape[:3] != k_cache.shape[:3] or k_cache.shape[3] != q.shape[-1]:
-        raise refuse("k_cache", f"has shape {show_shape(k_cache.shape)} and 'v_cache' {show_shape(v_cache.shape)}, expected the same "
-                     f"but for v_cache's head dim, and q's head dim, {q.shape[-1]}")
-    if step.block_table is None and step.cache_batch_idx is None and k_cache.shape[0] != batch:
-        raise refuse("k_cache", f"has batch {k_cache.shape[0]}, expected that of q, {batch}, or cache_batch_idx")
-
-
-def _check_rows(step: Step, batch: int, size: int) -> None:
-    """New rows and rotary tables, of a cache of so many rows a sequence."""
-    import torch
-
-    k, v, cos, sin, device = step.k, step.v, step.rotary_cos, step.rotary_sin, step.q.device
-    for name, tensor, other, both in (("k", k, v, "k and v"), ("v", v, k, "k and v"),
-                                      ("rotary_cos", cos, sin, "rotary_cos and rotary_sin"),
-                                      ("rotary_sin", sin, cos, "rotary_cos and rotary_sin")):
-        if tensor is None:
-            continue
-        if not isinstance(tensor, torch.Tensor):
-            raise refuse_array(name, tensor)
-        if other is None:
-            raise refuse(name, f"is given alone, expected {both}")
-        if tensor.device != device:
-            raise refuse(name, f"is on {tensor.device}, expected {device}, as q")
-    if k is not None:
-        for name, tensor, cache in ("k", k, step.k_cache), ("v", v, step.v_cache):
-            if step.new_starts is None:
-                expected = (batch, k.shape[1] if k.dim() > 1 else 1, *cache.shape[2:])
-            else:
-                expected = (k.shape[0] if k.dim() else 1, *cache.shape[2:])
-            if tuple(tensor.shape) != expected:
-                raise refuse(name, f"has shape {show_shape(tensor.shape)}, expected {show_shape(expected)}")
-        if step.new_starts is None and k.shape[1] > size:
-            raise refuse("k", f"has {k.shape[1]} rows, expected at most the {size} of the cache")
-    if cos is not None:
-        most = step.q.shape[-1] // 2
-        for name, table in ("rotary_cos", cos), ("rotary_sin", sin):
-            if table.dim() != 2 or table.shape != cos.shape or table.shape[0] < size or table.shape[1] > most:
-                raise refuse(name, f"has shape {show_shape(table.shape)}, expected the {size} positions of the cache or more and at "
-                             f"most {most} dims, the same of both tables")
-
-
-def _check_writes(step: Step) -> None:
-    """Of a step with new rows or rotary tables."""
-    import torch
-
-    if step.cache_seqlens is None:
-        raise refuse("k" if step.k is not None else "rotary_cos", "is given without cache_seqlens, expected both")
-    if not torch.compiler.is_compiling() and torch._C._functorch.peek_interpreter_stack() is not None:
-        raise UnsupportedError("k_cache", "written, or read with rotary embedding, within torch.vmap or torch.func",
-                               "a call outside of them")
-
-
-def _check_memory(step: Step) -> None:
-    """New rows are none of the caches, which are written while they are read."""
-    for cache_name, cache in ("k_cache", step.k_cache), ("v_cache", step.v_cache):
-        memory = cache.untyped_storage().data_ptr()
-        for name, rows in ("k", step.k), ("v", step.v):
-            # Asked first, as most have a storage of their own.
-            if rows.untyped_storage().data_ptr() == memory and overlaps(cache, rows):
-                raise refuse(name, f"shares memory with {cache_name}, which is written while it is read: expected memory of its own: .clone()")
-
-
-def _check_range(name: str, what: str, numbers: Any, most: Any, why: str = "") -> None:
-    """Of numbers that the host reads. most: a number, or one of each."""
-    limits = itertools.repeat(most) if isinstance(most, int) else most.tolist()
-    for number, limit in zip(numbers.tolist(), limits):
-        if not 0 <= number <= limit:
-            raise refuse(name, f"has {what} {number}, expected 0 to {limit}{why}")
-
-
-def _check_starts(starts: Any, rows: int) -> None:
-    """Of new rows, that the host reads."""
-    numbers = starts.tolist()
-    if numbers[0] < 0 or numbers[-1] > rows or sorted(numbers) != numbers:
-        raise refuse("new_starts", f"is {numbers}, expected numbers that do not fall, from 0 to {rows}, the rows of k")
