@@ -109,27 +109,37 @@ def _make_rule(operation: Any, map_over: Callable) -> Callable:
     return rule
 
 
+def _is_batched(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and torch._C._functorch.is_legacy_batchedtensor(value)
+
+
 def _unwrap(value: Any, level: int) -> tuple[Any, Any]:
     """What a level of torch._vmap_internals maps over with the dim of items, 0, or None for what it does not."""
     if isinstance(value, (list, tuple)):
         found = [_unwrap(each, level) for each in value]
         return [each for each, _ in found], [dim for _, dim in found]
-    if not isinstance(value, torch.Tensor) or not torch._C._functorch.is_legacy_batchedtensor(value):
+    if not _is_batched(value):
         return value, None
     # Of another level it has then no items.
     items = torch._remove_batch_dim(value, level, 0, 0)
     return (items, 0) if items.shape[0] else (value, None)
 
 
+#: Of torch._vmap_internals, at once: kVmapNumLevels.
+_MOST_LEVELS = 64
+
+
 def _make_batched_rule(operation: Any) -> Callable:
     """For torch._vmap_internals, by which autograd has is_grads_batched."""
     def rule(*arguments: Any) -> Any:
-        most = torch._C._vmapmode_increment_nesting() - 1
+        # A thread of autograd, as a GPU has, does not know how many there are.
+        most = torch._C._vmapmode_increment_nesting() - 1 or _MOST_LEVELS
         torch._C._vmapmode_decrement_nesting()
+        batched = [value for value in _flatten(arguments) if _is_batched(value)]
         for level in range(most, 0, -1):
-            values, dims = _unwrap(arguments, level)
-            counts = [value.shape[0] for value, dim in zip(*map(_flatten, (values, dims))) if dim is not None]
+            counts = [value.shape[0] for value, dim in zip(*_unwrap(batched, level)) if dim is not None]
             if counts:
+                values, dims = _unwrap(arguments, level)
                 found = [operation(*[_take(value, dim, item) for value, dim in zip(values, dims)]) for item in range(counts[0])]
                 return [torch._add_batch_dim(torch.stack(each), 0, level) for each in zip(*found)]
         raise UnsupportedError("is_grads_batched", "True for no gradient", "1 or more", "a call for each")

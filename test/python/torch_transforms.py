@@ -10,6 +10,7 @@ Read `CASES`, then `Transforms`; second derivatives, which are refused, and torc
 import itertools
 import unittest
 import warnings
+from unittest.mock import patch
 
 import torch
 from torch._subclasses import FakeTensorMode
@@ -24,7 +25,7 @@ from torch_numbers import Edges, expect, make_inputs
 #: (name, shape of what more is given, options of a call with it, what it adds to scores).
 CASES = (("plain", (1,), lambda more: {}, None), ("softcap", (1,), lambda more: {"softcap": 2.0}, None),
          ("bias", (4, 8, 8), lambda more: {"bias": more}, lambda more: more),
-         ("score", (8,), lambda more: {"score": lambda s, b, h, i, j: s + more[j] * i}, lambda more: more * torch.arange(8.0)[:, None]))
+         ("score", (8,), lambda more: {"score": lambda s, b, h, i, j: s + more[j] * i}, lambda more: more * torch.arange(8.0, device=more.device)[:, None]))
 
 
 def make(case):
@@ -33,11 +34,11 @@ def make(case):
 
     def ours(query, key, value, more):
         output, lse = fa_mlir.attention(query, key, value, return_lse=True, **options(more))
-        return (output * torch.arange(16.0)).sum() + 0 * lse.sum()
+        return (output * torch.arange(16.0, device=output.device)).sum() + 0 * lse.sum()
 
     def right(query, key, value, more):
         output = expect(query, key, value, bias=None if added is None else added(more), softcap=options(more).get("softcap"))
-        return (output * torch.arange(16.0)).sum()
+        return (output * torch.arange(16.0, device=output.device)).sum()
     return ours, right
 
 
@@ -88,7 +89,7 @@ class Transforms(Edges):
         queries = torch.stack([operands[0], -operands[0]])
         self.close(vmap(vmap(function, (None, 0)), (0, None))(queries, rows), right)
         self.close(vmap(vmap(function, (0, None)), (None, 0))(queries, rows), right.transpose(0, 1))
-        summed = lambda run: lambda row: (run(row) * torch.arange(16.0)).sum()
+        summed = lambda run: lambda row: (run(row) * torch.arange(16.0, device=row.device)).sum()
         for one, row in zip(vmap(grad(summed(lambda row: function(operands[0], row))))(rows), rows):
             self.close(one, grad(summed(lambda row: expect(*operands, bias=row)))(row))
 
@@ -183,7 +184,8 @@ class Transforms(Edges):
 
 #: Each way in which a tensor more is read.
 CAPTURES = CASES[2:] + (
-    ("alibi", (4,), lambda more: {"alibi": more}, lambda more: -more[:, None, None] * (torch.arange(8.0)[:, None] - torch.arange(8)).abs()),
+    ("alibi", (4,), lambda more: {"alibi": more},
+     lambda more: -more[:, None, None] * (torch.arange(8.0, device=more.device)[:, None] - torch.arange(8, device=more.device)).abs()),
     ("mask", (8,), lambda more: {"bias": more, "mask": lambda b, h, i, j: more[j] > -9}, lambda more: more))
 
 
@@ -244,6 +246,19 @@ class Batched(Edges):
                 got = torch.autograd.grad(outputs, wanted, weights, is_grads_batched=True, retain_graph=True)
                 for one, other in zip(got, zip(*each)):
                     self.close(one, torch.stack(other), 1e-6)
+
+    def test_unknown_levels(self):
+        """A GPU's backward runs in a thread that does not know how many levels there are."""
+        operands = [tensor.requires_grad_() for tensor in make_inputs()]
+        output, weights = fa_mlir.attention(*operands), torch.randn(3, 2, 8, 4, 16)
+        differentiate = lambda weight: torch.autograd.grad(output, operands, weight, retain_graph=True)
+
+        def run(weight):
+            with patch("torch._C._vmapmode_increment_nesting", lambda: 1), patch("torch._C._vmapmode_decrement_nesting", lambda: 0):
+                return differentiate(weight)
+
+        for one, other in zip(torch._vmap_internals._vmap(run)(weights), zip(*map(differentiate, weights))):
+            self.close(one, torch.stack(other), 1e-6)
 
     def test_jacobian(self):
         operands = [tensor[:1, :3, :, :4].contiguous() for tensor in make_inputs()]
