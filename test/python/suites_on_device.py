@@ -3,7 +3,8 @@
     python test/python/suites_on_device.py torch_flex.py torch_sdpa.py [-k NAME] [--parts I/N]
 
 torch_flex.py: score functions and masks, against eager FlexAttention in float64; torch_sdpa.py:
-torch's samples of SDPA; torch_libraries.py: transformers' models; torch_flash_attn.py: its functions.
+torch's samples of SDPA; torch_libraries.py: transformers' models; torch_flash_attn.py: its functions;
+torch_transforms.py: torch.func.
 --parts takes every N-th function or model from the I-th on.
 A test that meets an UnsupportedError is counted by the argument, as "unsupported"; any
 other failure is one. The last line has the counts.
