@@ -246,6 +246,14 @@ def _lay_out(tensor: Any) -> Any:
     return (tensor if tensor.stride(-1) == 1 else tensor.contiguous()).resolve_neg()
 
 
+def is_run_now(tensor: Any) -> bool:
+    """Whether a call of it is run and not traced, and it has memory."""
+    import torch
+
+    return (type(tensor) is torch.Tensor and (tensor.is_cpu or tensor.is_cuda) and not torch.compiler.is_compiling()
+            and not torch._C._len_torch_dispatch_stack() and not torch._C._is_tracing())
+
+
 @renames_arguments(query="q", key="k", value="v", key_cache="k_cache", value_cache="v_cache", key_lengths="cache_seqlens",
                    key_starts="new_starts", key_pages="block_table", cosines="rotary_cos", sines="rotary_sin")
 def append(given: Arguments) -> Any:
@@ -257,8 +265,7 @@ def append(given: Arguments) -> Any:
 
     given = _convert(given)
     query = given.query
-    if (type(query) is torch.Tensor and (query.is_cpu or query.is_cuda) and not torch.compiler.is_compiling()
-            and not torch._C._len_torch_dispatch_stack()):
+    if is_run_now(query):
         turned = _run(given)
         for cache in given.key_cache, given.value_cache:
             if not cache.is_inference():

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from .append import Arguments, append
+from .append import Arguments, append, is_run_now
 from .arguments import TorchArrays, check_flag, check_tensors, check_window, refuse, refuse_array, show_shape
 from .attention import Call, attention, cast_operands, plan_call, run_call
 from .entries import find_refusal
@@ -108,7 +108,7 @@ def _find_sequences(step: Step) -> _Sequences:
     if step.k is not None or step.v is not None or step.rotary_cos is not None or step.rotary_sin is not None:
         check_rows(step, batch, size)
         check_writes(step)
-        if step.k is not None and not torch.compiler.is_compiling():
+        if step.k is not None and is_run_now(step.q):
             check_memory(step)
     lengths: Any = None
     if step.cache_seqlens is not None:
@@ -161,8 +161,8 @@ def _find_ends(step: Step, sequences: _Sequences, shape: Any) -> Any:
         check_range("cache_seqlens", "the length", lengths, sequences.size - new, ", which leaves room for k")
         if starts is None or is_on_host(starts):
             return lengths + new
-    # A length that is negative cannot be either; one operation is enough for it.
-    ends = torch.threshold(lengths, -1, sequences.size + 1) + new
+    # Lengths that are negative cannot be either, and sums of those that are too long would wrap.
+    ends = torch.threshold(lengths.clamp(max=sequences.size + 1), -1, sequences.size + 1) + new
     if starts is None:
         return ends
     is_wrong = (starts[:-1] < 0) | (new < 0) | (starts[1:] > shape[0])

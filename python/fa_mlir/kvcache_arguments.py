@@ -54,7 +54,8 @@ def has_integers(tensor: Any) -> bool:
 def is_on_host(numbers: Any) -> bool:
     import torch
 
-    return type(numbers) is torch.Tensor and numbers.is_cpu and not torch.compiler.is_compiling()
+    # What a trace looks at would be the same in each of its calls.
+    return type(numbers) is torch.Tensor and numbers.is_cpu and not torch.compiler.is_compiling() and not torch._C._is_tracing()
 
 
 def check_table(name: str, table: Any, shape: tuple, device: Any) -> None:
@@ -161,12 +162,13 @@ def check_writes(step: Step) -> None:
 
 
 def check_memory(step: Step) -> None:
-    """New rows are none of the caches, which are written while they are read."""
-    for cache_name, cache in ("k_cache", step.k_cache), ("v_cache", step.v_cache):
+    """Queries, new rows and each cache share no memory with a cache, which is written while they are read."""
+    operands = (("q", step.q), ("k", step.k), ("v", step.v), ("v_cache", step.v_cache))
+    for cache_name, cache, others in ("k_cache", step.k_cache, operands), ("v_cache", step.v_cache, operands[:3]):
         memory = cache.untyped_storage().data_ptr()
-        for name, rows in ("k", step.k), ("v", step.v):
+        for name, tensor in others:
             # Asked first, as most have a storage of their own.
-            if rows.untyped_storage().data_ptr() == memory and overlaps(cache, rows):
+            if tensor.untyped_storage().data_ptr() == memory and overlaps(cache, tensor):
                 raise refuse(name, f"shares memory with {cache_name}, which is written while it is read: expected memory of its own: "
                              ".clone()")
 

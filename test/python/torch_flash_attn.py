@@ -12,9 +12,11 @@ import subprocess
 import sys
 import types
 import unittest
+import warnings
 from unittest import mock
 
 import torch
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import fa_mlir
 from fa_mlir import append, flash_attn, flash_attn_interface
@@ -334,7 +336,8 @@ class FlashAttention(unittest.TestCase):
         self.assertTrue(call(k=k, v=k, rotary_cos=torch.ones(30, 4, dtype=torch.int32), rotary_sin=torch.zeros(30, 4)).isfinite().all())
         graph = torch.compile(call, fullgraph=True, backend="aot_eager")
         for more in ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3, 8)}, {"k": k, "v": k, "cache_seqlens": ints(5, 29)},
-                     {"k": k, "v": k, "cache_seqlens": ints(5, -2)}, {"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 99)}):
+                     {"k": k, "v": k, "cache_seqlens": ints(5, -2)}, {"k": k, "v": k, "cache_seqlens": ints(5, 2**31 - 1)},
+                     {"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 99)}):
             if not q.is_cuda and "rotary_seqlens" not in more:
                 with self.assertRaisesRegex(RuntimeError, r"has the length 3\d for batch item 1, expected 0 to 30"):
                     graph(**more)
@@ -363,9 +366,33 @@ class FlashAttention(unittest.TestCase):
                            (values[:, 4:5], apart, "k' shares memory with v_cache")):
             with self.assertRaisesRegex(fa_mlir.ArgumentError, f"{text}, .* expected memory of its own: .clone\\(\\)"):
                 flash_attn.flash_attn_with_kvcache(q, cache, values, k, v, cache_seqlens=4)
+        rows = torch.randn(2, 30, 4, 16)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "q' shares memory with k_cache"):
+            flash_attn.flash_attn_with_kvcache(rows[:, 4:5], rows, rows.clone(), q, q, cache_seqlens=4)
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "v_cache' shares memory with k_cache"):
+            flash_attn.flash_attn_with_kvcache(q, cache, cache, apart, apart, cache_seqlens=4)
         self.assertTrue(torch.equal(memory, before))
         flash_attn.flash_attn_with_kvcache(q, cache, values, memory[:, 35:36], apart, cache_seqlens=4)
         self.assertTrue(torch.equal(memory[:, 4], before[:, 35]))
+
+    def test_traced_steps(self):
+        """Traces have the write, and lengths and items of each call, not those of the first."""
+        q, k, v = torch.randn(2, 1, 4, 16), torch.randn(2, 1, 2, 16), torch.randn(2, 1, 2, 16)
+        caches, ints = [torch.randn(2, 30, 2, 16) for _ in "kv"], lambda *values: torch.tensor(values, dtype=torch.int32)
+        step = flash_attn.flash_attn_with_kvcache
+        writes = lambda q, k_cache, v_cache, k, v, lengths: step(q, k_cache, v_cache, k, v, cache_seqlens=lengths)
+        reads = lambda q, k_cache, v_cache, lengths, items: step(q, k_cache, v_cache, cache_seqlens=lengths, cache_batch_idx=items)
+        copies = lambda: [cache.clone() for cache in caches]
+        traces = {mode: lambda run, *given, mode=mode: make_fx(run, tracing_mode=mode)(*given) for mode in ("real", "fake")}
+        traces["jit"] = lambda run, *given: torch.jit.trace(run, given, check_trace=False)
+        for name, trace in traces.items():
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                traced, got, right = trace(writes, q, *copies(), k, v, ints(4, 5)), copies(), copies()
+                for one, other in zip((traced(q, *got, k, v, ints(9, 2)), *got), (writes(q, *right, k, v, ints(9, 2)), *right)):
+                    self.assertTrue(torch.equal(one, other))
+                traced = trace(reads, q, *caches, ints(4, 5), ints(0, 1))
+                self.assertTrue(torch.equal(traced(q, *caches, ints(9, 2), ints(1, 0)), reads(q, *caches, ints(9, 2), ints(1, 0))))
 
     def test_no_room_for_new_rows(self):
         """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""

@@ -155,20 +155,21 @@ static bool isForCopies(Operation *op) {
 }
 
 LogicalResult Step::scheduleAhead(Block &body) {
-  auto isProtocol = [](Operation &op) { return isa<PutOp, AcquireOp>(op); };
-  auto findPosition = [&]() {
-    return &*llvm::find_if(body, [&](Operation &op) {
-      return !hasNoPlace(&op) && !isProtocol(op);
-    });
+  auto hasPlace = [](Operation &op) {
+    return !hasNoPlace(&op) && !isa<PutOp, AcquireOp>(op);
   };
-  // The copies come ahead of it, and so has what they need to.
-  if (isForCopies(findPosition()))
+  auto decidesCopies = [&](Operation &op) {
+    return hasPlace(op) && isForCopies(&op);
+  };
+  // The copies come ahead of all that has a place, and so has what they need
+  // to.
+  if (llvm::any_of(body, decidesCopies))
     hoistInvariants(cast<ForOp>(body.getParentOp()));
-  Operation *position = findPosition();
-  if (isForCopies(position))
-    return position->emitOpError()
+  if (auto choice = llvm::find_if(body, decidesCopies); choice != body.end())
+    return choice->emitOpError()
            << "decides in each iteration what is copied for the next one, "
               "expected arith.select, or a choice that no iteration changes";
+  Operation *position = &*llvm::find_if(body, hasPlace);
   auto place = [&](Operation *op, int64_t stage, OrderAhead order) {
     moveWithOperands(op, position);
     setSlot(op, {stage, order});
