@@ -1,6 +1,6 @@
 """Arguments of flash_attn_with_kvcache: what a call was given, a `Step`, and what is wrong with it.
 
-kvcache.py asks these checks in its order, all of them ahead of what it writes. Numbers are looked at where `is_on_host` says so.
+kvcache.py calls these checks, all of them before it writes. Numbers are looked at where `is_on_host` says so.
 Errors have the names of FlashAttention-2, which flash_attn_interface.py turns into those of FlashAttention-3.
 """
 

@@ -23,8 +23,8 @@ using namespace mlir::fagpu;
 
 static constexpr int64_t warpLanes = 32;
 
-/// Of a lane that adds up. A sequence of loads that wait for each other takes
-/// most of a short loop's time.
+/// How many iterations a lane that adds up takes in one, so that their loads
+/// wait for memory together.
 static constexpr int64_t iterationsAtOnce = 4;
 
 /// Whether a reduction adds its two arguments.
@@ -57,8 +57,8 @@ LogicalResult mlir::fagpu::verifyThreadLoop(scf::ParallelOp op) {
   return success();
 }
 
-/// Whether what a loop does can be done once more.
-static bool onlyReads(scf::ParallelOp op) {
+/// Whether an iteration that runs twice changes nothing.
+static bool canRepeat(scf::ParallelOp op) {
   auto effects = getEffectsRecursively(op);
   return effects && llvm::all_of(*effects, [](auto &effect) {
            return isa<MemoryEffects::Read>(effect.getEffect());
@@ -80,7 +80,8 @@ struct ParallelPattern : public KernelPattern<scf::ParallelOp> {
   }
 
 private:
-  /// Of a thread, of so many, that takes `atOnce` iterations in one.
+  /// The loop of one of `threads` threads, whose iteration stands for `atOnce`
+  /// of `op`.
   scf::ForOp createLoop(scf::ParallelOp op, Value thread, int64_t threads,
                         int64_t atOnce, ValueRange inits,
                         OpBuilder &builder) const {
@@ -110,7 +111,7 @@ private:
     rewriter.eraseOp(op);
   }
 
-  /// What an iteration adds: nothing where `isIn` says that there is none.
+  /// What iteration `index` adds to the sums; 0 where `isIn` is false.
   static SmallVector<Value> getTerms(scf::ParallelOp op, Value index,
                                      Value isIn, OpBuilder &builder) {
     IRMapping mapping;
@@ -128,12 +129,12 @@ private:
     return terms;
   }
 
-  /// Loads of several iterations are on their way together. Behind the last
-  /// iteration they are those of the first of these once more.
+  /// An iteration of a lane adds `atOnce` terms. Those past the end load at the
+  /// index of the first one again, and add 0.
   void addUp(scf::ParallelOp op, ConversionPatternRewriter &rewriter) const {
     Location loc = op.getLoc();
     Emitter emit(rewriter, loc);
-    int64_t atOnce = onlyReads(op) ? iterationsAtOnce : 1;
+    int64_t atOnce = canRepeat(op) ? iterationsAtOnce : 1;
     Value lane = emit.bitAnd(kernel.getThreads(op).thread, warpLanes - 1);
     scf::ForOp loop = createLoop(
         op, lane, warpLanes, atOnce,

@@ -77,10 +77,11 @@ def run_problem(problem, server, folder):
 
 
 def load(server, function, module):
-    """Compiles it. Where blocks of a configuration do not fit, the nearest that the error names have to."""
+    """Compiles it. Where blocks of a configuration do not fit, the nearest that the error names have to. Returns whether it took these."""
     module.write_text(function.text())
     try:
         server.load(module=str(module))
+        return False
     except ServerError as error:
         nearest = re.search(r"the nearest is query_block = (\d+) and key_block = (\d+)$", str(error), re.MULTILINE)
         if not nearest:
@@ -88,6 +89,7 @@ def load(server, function, module):
         function.use_blocks(*nearest.groups())
         module.write_text(function.text())
         server.load(module=str(module))
+        return True
 
 
 def main():
@@ -120,7 +122,7 @@ def main():
     if arguments.chip:
         command.append(f"--chip={arguments.chip}")
     server = Server(command, threads=2)
-    passed = failed = broken = 0
+    passed = failed = broken = with_nearest = 0
     worst = 0.0
     print(f"{len(functions)} compiled functions, seed {seed}")
     with tempfile.TemporaryDirectory() as name:
@@ -130,7 +132,7 @@ def main():
                 continue
             chosen = [sequences.SequenceProblem(function, (seed, number, i), profile) for i in range(arguments.problems)]
             try:
-                load(server, function, folder / "module.mlir")
+                with_nearest += load(server, function, folder / "module.mlir")
             except ServerError as error:
                 failed += len(chosen)
                 print(f"FAIL {chosen[0].describe()}\n  compiling: {error}")
@@ -153,6 +155,7 @@ def main():
                     print(f"FAIL {problem.describe()}")
                     print("\n".join(f"  {complaint}" for complaint in complaints))
     server.close()
+    print(f"{with_nearest} functions with the nearest blocks that fit")
     print(f"{broken} with a broken sequence, worst error {worst:.2f} of its bound")
     print(f"{passed} passed, {failed} failed")
     sys.exit(bool(failed))

@@ -112,7 +112,7 @@ class SequenceFunction:
             self.base.config = self.split(base.config or f"#fa.config<query_block = 64, key_block = {self.key_block()}>")
 
     def key_block(self):
-        """A part of a page, and of what fits a GPU."""
+        """Divides a page, and fits a GPU."""
         most = 32 if max(self.base.head_dim, self.base.value_head_dim) > 128 else 64
         return math.gcd(self.form.page, most) if self.form.keys == "pages" and self.form.page and self.form.page % 16 == 0 else most
 
