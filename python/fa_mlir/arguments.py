@@ -379,9 +379,9 @@ def check_tensors(torch: Any, *arrays: Any) -> None:
 
 
 def _spans(tensor: Any) -> tuple[int, int, bool]:
-    """From which byte of its storage to which a tensor of torch reaches, and whether all between are its."""
+    """From which address to which a tensor of torch reaches, and whether all bytes between are its."""
     size = tensor.element_size()
-    start = tensor.storage_offset() * size
+    start = tensor.data_ptr()
     end = start + size + size * sum([(count - 1) * stride for count, stride in zip(tensor.shape, tensor.stride())])
     return start, end, end - start == tensor.numel() * size
 
@@ -413,8 +413,7 @@ def overlaps(out: Any, array: Any, may_be_same: bool = False) -> bool:
     if functions.is_functorch_wrapped_tensor(out) or functions.is_functorch_wrapped_tensor(array):
         return False
     # Tensors that only stand for others have no memory.
-    memory = out.untyped_storage().data_ptr()
-    if not memory or memory != array.untyped_storage().data_ptr():
+    if not out.untyped_storage().data_ptr() or not array.untyped_storage().data_ptr():
         return False
     (start, end, is_dense), (other, other_end, other_dense) = _spans(out), _spans(array)
     if start >= other_end or other >= end:

@@ -54,7 +54,15 @@ def _restore(cls: type[Error], message: str) -> Error:
 
 
 class ArgumentError(Error, ValueError):
-    """An argument of a wrong type, shape, stride, alignment or device."""
+    """An argument of a wrong type, shape, stride, alignment or device.
+
+    argument: its name, which the message begins with; empty where it does not.
+    """
+
+    @property
+    def argument(self) -> str:
+        before, *rest = self.args[0].split("'", 2)
+        return rest[0] if before == "argument " and len(rest) == 2 else ""
 
 
 class OutOfMemoryError(Error, MemoryError):

@@ -48,6 +48,7 @@ def run_step(step: Step) -> Any:
 
     check_tensors(torch, step.q, step.k_cache, step.v_cache)
     check_chunk(step.attention_chunk)
+    check_flag("rotary_interleaved", step.rotary_interleaved)
     window = check_window(step.window_size, takes_negative=True)
     with torch.no_grad():
         sequences = _find_sequences(step)
@@ -135,8 +136,8 @@ def _find_tables(step: Step, batch: int) -> Any:
         check_table("block_table", tables, ("items", "pages"), step.q.device)
         count = tables.shape[0]
         items = _find_items(step.cache_batch_idx, batch, count)
-        held = tables[items.clamp(0, max(count - 1, 0))]
-        tables = torch.where(((items >= 0) & (items < count))[:, None], held, -1).to(torch.int32)
+        is_item = (items >= 0) & (items < count)
+        tables = torch.where(is_item[:, None], tables[torch.where(is_item, items, 0)], -1).to(torch.int32)
     check_table("block_table", tables, (batch, "pages"), step.q.device)
     return tables
 
@@ -150,7 +151,7 @@ def _find_new_rows(step: Step, sequences: _Sequences) -> _NewRows:
 
 
 def _find_ends(step: Step, sequences: _Sequences, shape: Any) -> Any:
-    """Behind the cache, for NaN, where numbers cannot be and the host has not looked at them. shape: of k."""
+    """Negative or behind the cache, for NaN, where numbers cannot be and the host has not looked at them. shape: of k."""
     import torch
 
     starts, lengths = step.new_starts, sequences.lengths
@@ -161,12 +162,12 @@ def _find_ends(step: Step, sequences: _Sequences, shape: Any) -> Any:
         check_range("cache_seqlens", "the length", lengths, sequences.size - new, ", which leaves room for k")
         if starts is None or is_on_host(starts):
             return lengths + new
-    # Lengths that are negative cannot be either, and sums of those that are too long would wrap.
-    ends = torch.threshold(lengths.clamp(max=sequences.size + 1), -1, sequences.size + 1) + new
+    # Sums of lengths that are too long may wrap, to negative ones.
+    ends = torch.where(lengths < 0, lengths, lengths + new)
     if starts is None:
         return ends
     is_wrong = (starts[:-1] < 0) | (new < 0) | (starts[1:] > shape[0])
-    return torch.where(is_wrong, sequences.size + 1, ends).to(torch.int32)
+    return torch.where(is_wrong, 2**31 - 1, ends).to(torch.int32)
 
 
 def _find_firsts(step: Step, sequences: _Sequences, rows: _NewRows, is_local: bool) -> tuple:
@@ -197,7 +198,7 @@ def _find_positions(rows: int, starts: Any, firsts: Any, is_local: bool) -> Any:
     if not firsts.shape[0]:
         return firsts.new_zeros((rows,))
     places = torch.arange(rows, dtype=torch.int32, device=firsts.device)
-    items = torch.searchsorted(starts[1:].contiguous(), places, right=True).clamp(max=firsts.shape[0] - 1)
+    items = torch.searchsorted(starts[1:-1].contiguous(), places, right=True)
     return firsts[items] + (places - starts[items]) if is_local else firsts[items]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
+from .append import is_run_now
 from .arguments import overlaps, refuse, refuse_array, show_shape
 from .errors import UnsupportedError
 from .flash_masks import check_padding
@@ -52,10 +53,8 @@ def has_integers(tensor: Any) -> bool:
 
 
 def is_on_host(numbers: Any) -> bool:
-    import torch
-
     # What a trace looks at would be the same in each of its calls.
-    return type(numbers) is torch.Tensor and numbers.is_cpu and not torch.compiler.is_compiling() and not torch._C._is_tracing()
+    return is_run_now(numbers) and numbers.is_cpu
 
 
 def check_table(name: str, table: Any, shape: tuple, device: Any) -> None:
@@ -80,9 +79,12 @@ def check_ranks(step: Step) -> int:
         check_table("query_starts", starts, ("batch + 1",), q.device)
         if not starts.shape[0]:
             raise refuse("query_starts", "has no numbers, expected batch + 1")
-    for name, tensor, rank in ("q", q, 4 if starts is None else 3), ("k_cache", step.k_cache, 4), ("v_cache", step.v_cache, 4):
-        if tensor.dim() != rank:
-            raise refuse(name, f"has rank {tensor.dim()}, expected {rank}")
+    query_dims = ("batch", "queries") if starts is None else ("query rows",)
+    key_dims = ("batch", "keys") if step.block_table is None else ("pages", "page size")
+    for name, tensor, dims in (("q", q, (*query_dims, "heads")), ("k_cache", step.k_cache, (*key_dims, "key heads")),
+                               ("v_cache", step.v_cache, (*key_dims, "key heads"))):
+        if tensor.dim() != len(dims) + 1:
+            raise refuse(name, f"has shape {show_shape(tensor.shape)}, expected ({', '.join(dims)}, head dim)")
     batch = q.shape[0] if starts is None else starts.shape[0] - 1
     if step.new_starts is not None:
         check_table("new_starts", step.new_starts, (batch + 1,), q.device)
@@ -163,12 +165,14 @@ def check_writes(step: Step) -> None:
 
 def check_memory(step: Step) -> None:
     """Queries, new rows and each cache share no memory with a cache, which is written while they are read."""
-    operands = (("q", step.q), ("k", step.k), ("v", step.v), ("v_cache", step.v_cache))
-    for cache_name, cache, others in ("k_cache", step.k_cache, operands), ("v_cache", step.v_cache, operands[:3]):
-        memory = cache.untyped_storage().data_ptr()
-        for name, tensor in others:
+    operands = []
+    for name, tensor in ("q", step.q), ("k", step.k), ("v", step.v), ("v_cache", step.v_cache), ("k_cache", step.k_cache):
+        storage = tensor.untyped_storage()
+        operands.append((name, tensor, storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
+    for (cache_name, cache, start, end), others in (operands[4], operands[:4]), (operands[3], operands[:3]):
+        for name, tensor, other_start, other_end in others:
             # Asked first, as most have a storage of their own.
-            if tensor.untyped_storage().data_ptr() == memory and overlaps(cache, tensor):
+            if other_start < end and start < other_end and overlaps(cache, tensor):
                 raise refuse(name, f"shares memory with {cache_name}, which is written while it is read: expected memory of its own: "
                              ".clone()")
 
@@ -176,9 +180,9 @@ def check_memory(step: Step) -> None:
 def check_range(name: str, what: str, numbers: Any, most: Any, why: str = "") -> None:
     """Of numbers that the host reads. most: a number, or one of each."""
     limits = itertools.repeat(most) if isinstance(most, int) else most.tolist()
-    for number, limit in zip(numbers.tolist(), limits):
+    for item, (number, limit) in enumerate(zip(numbers.tolist(), limits)):
         if not 0 <= number <= limit:
-            raise refuse(name, f"has {what} {number}, expected 0 to {limit}{why}")
+            raise refuse(name, f"has {what} {number} for batch item {item}, expected 0 to {limit}{why}")
 
 
 def check_starts(starts: Any, rows: int) -> None:

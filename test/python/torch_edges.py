@@ -418,8 +418,9 @@ class Errors(Edges):
 
     def test_cache_lengths(self):
         query, key, value = (tensor[:, :1] for tensor in make_inputs())
-        tensors = [(torch.tensor([-1, 5], dtype=torch.int32), "-1"), (torch.tensor([3, 16], dtype=torch.int32), "16")]
-        for lengths, shown in (-1, "-1"), (16, "16"), ([3, 16], "16"), *(tensors if READS_NUMBERS else ()):
+        second = "16 for batch item 1"
+        tensors = [(torch.tensor([-1, 5], dtype=torch.int32), "-1 for batch item 0"), (torch.tensor([3, 16], dtype=torch.int32), second)]
+        for lengths, shown in (-1, "-1"), (16, "16"), ([3, 16], second), *(tensors if READS_NUMBERS else ()):
             cache, values = torch.randn(2, 16, 4, 16), torch.randn(2, 16, 4, 16)
             before = cache.clone()
             with self.subTest(lengths), self.assertRaisesRegex(
@@ -445,13 +446,17 @@ class Errors(Edges):
             ({**new, "cache_batch_idx": [0, 1]}, "cache_batch_idx' is a list"), ({**new, "softcap": -1.0}, "softcap' is -1.0"),
             ({**new, "window_size": 3}, "window_size' is 3"), ({**new, "softmax_scale": "1"}, "softmax_scale' is '1'"),
             ({**new, "q": query.half()}, "k_cache' has dtype torch.float32, expected that of q"), ({**new, "q": None}, "q' is None"),
-            ({**new, "q": query[:, :, :3]}, "k_cache' has 2 heads, expected a divisor of q's 3")]
+            ({**new, "q": query[:, :, :3]}, "k_cache' has 2 heads, expected a divisor of q's 3"),
+            ({**new, "rotary_interleaved": "no"}, "rotary_interleaved' is 'no', expected True or False"),
+            ({**new, "q": query[0]}, r"q' has shape \(3, 4, 16\), expected \(batch, queries, heads, head dim\)"),
+            ({"k_cache": cache[0], "block_table": 0}, r"k_cache' has shape \(30, 2, 16\), expected \(pages, page size, key heads, head dim\)")]
         if READS_NUMBERS:
             cases += [({"cache_seqlens": torch.tensor([2**40, 3])}, "cache_seqlens' has the length 2147483647"),
-                      ({**new, "cache_batch_idx": torch.tensor([-1, 0])}, "cache_batch_idx' has the item -1, expected 0 to 1")]
+                      ({**new, "cache_batch_idx": torch.tensor([-1, 0])}, "cache_batch_idx' has the item -1 for batch item 0, expected 0 to 1")]
         for options, message in cases:
-            with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, "argument '" + message):
+            with self.subTest(message), self.assertRaisesRegex(fa_mlir.ArgumentError, "argument '" + message) as raised:
                 flash_attn.flash_attn_with_kvcache(**{"q": query, "k_cache": cache, "v_cache": values, **options})
+            self.assertEqual(raised.exception.argument, message.partition("'")[0])
             self.assertTrue(torch.equal(cache, before[0]) and torch.equal(values, before[1]))
         pad = lambda tensor: torch.nn.functional.pad(tensor, (0, 504))
         for change, message in (torch.Tensor.double, "'q' is of type float64"), (pad, "'q' is of head dim 520, .* 1 to 512"):

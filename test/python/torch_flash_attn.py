@@ -15,6 +15,7 @@ import unittest
 import warnings
 from unittest import mock
 
+import numpy
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -219,7 +220,7 @@ class FlashAttention(unittest.TestCase):
             output = refused(**too_long)
             self.assertTrue(output[:3].isnan().all() and output[3:].isnan().all())
         else:
-            with self.assertRaisesRegex(ValueError, "cache_seqlens' has the length 22, expected 0 to 21"):
+            with self.assertRaisesRegex(ValueError, "cache_seqlens' has the length 22 for batch item 0, expected 0 to 21"):
                 refused(**too_long)
 
     def test_positions_of_their_own(self):
@@ -311,9 +312,9 @@ class FlashAttention(unittest.TestCase):
             ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3, 8)}, r"cu_seqlens_k_new' is \[0, 3, 8\], .* 0 to 3, the rows of k"),
             ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(-3, 1, 3)}, "cu_seqlens_k_new' is"),
             ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 2, 1)}, "cu_seqlens_k_new' is"),
-            ({"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 29)}, "rotary_seqlens' has the position 29, expected 0 to 28"),
+            ({"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 29)}, "rotary_seqlens' has the position 29 for batch item 1, expected 0 to 28"),
             ({"k": k, "v": k, **tables, "rotary_seqlens": ints(-1, 3)}, "rotary_seqlens' has the position -1"),
-            ({**tables, "cache_seqlens": ints(30, 3)}, "cache_seqlens' has the length 30, expected 0 to 29, a row of rotary_cos")]
+            ({**tables, "cache_seqlens": ints(30, 3)}, "cache_seqlens' has the length 30 for batch item 0, expected 0 to 29, a row of rotary_cos")]
         for more, text in [*on_host,
                            ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3)}, r"cu_seqlens_k_new' has shape \(2,\).* expected \(3,\)"),
                            ({"cu_seqlens_q": ints(0, 1, 2).long()}, r"cu_seqlens_q' has .* and int32: \.to\(torch.int32\)$"),
@@ -335,11 +336,12 @@ class FlashAttention(unittest.TestCase):
         # Tables of other types are taken as f32.
         self.assertTrue(call(k=k, v=k, rotary_cos=torch.ones(30, 4, dtype=torch.int32), rotary_sin=torch.zeros(30, 4)).isfinite().all())
         graph = torch.compile(call, fullgraph=True, backend="aot_eager")
-        for more in ({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3, 8)}, {"k": k, "v": k, "cache_seqlens": ints(5, 29)},
-                     {"k": k, "v": k, "cache_seqlens": ints(5, -2)}, {"k": k, "v": k, "cache_seqlens": ints(5, 2**31 - 1)},
-                     {"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 99)}):
-            if not q.is_cuda and "rotary_seqlens" not in more:
-                with self.assertRaisesRegex(RuntimeError, r"has the length 3\d for batch item 1, expected 0 to 30"):
+        for more, shown in (({"k": rows, "v": rows, "cu_seqlens_k_new": ints(0, 3, 8)}, "2147483647"),
+                            ({"k": k, "v": k, "cache_seqlens": ints(5, 29)}, "31"), ({"k": k, "v": k, "cache_seqlens": ints(5, -2)}, "-2"),
+                            ({"k": k, "v": k, "cache_seqlens": ints(5, 2**31 - 1)}, "-2147483647"),
+                            ({"k": k, "v": k, **tables, "rotary_seqlens": ints(5, 99)}, "")):
+            if shown and not q.is_cuda:
+                with self.assertRaisesRegex(RuntimeError, f"has the length {shown} for batch item 1, expected 0 to 30"):
                     graph(**more)
                 continue
             output = graph(**more)
@@ -374,6 +376,11 @@ class FlashAttention(unittest.TestCase):
         self.assertTrue(torch.equal(memory, before))
         flash_attn.flash_attn_with_kvcache(q, cache, values, memory[:, 35:36], apart, cache_seqlens=4)
         self.assertTrue(torch.equal(memory[:, 4], before[:, 35]))
+        # Each of the two has a storage of its own.
+        array = numpy.zeros((2, 30, 2, 16), numpy.float32)
+        caches = [torch.from_numpy(part).cpu() for part in (array[:, 1:], array[:, :29])]
+        with self.assertRaisesRegex(fa_mlir.ArgumentError, "v_cache' shares memory with k_cache"):
+            flash_attn.flash_attn_with_kvcache(q.cpu(), *caches, apart.cpu(), apart.cpu(), cache_seqlens=4)
 
     def test_traced_steps(self):
         """Traces have the write, and lengths and items of each call, not those of the first."""
@@ -393,6 +400,41 @@ class FlashAttention(unittest.TestCase):
                     self.assertTrue(torch.equal(one, other))
                 traced = trace(reads, q, *caches, ints(4, 5), ints(0, 1))
                 self.assertTrue(torch.equal(traced(q, *caches, ints(9, 2), ints(1, 0)), reads(q, *caches, ints(9, 2), ints(1, 0))))
+
+    def test_traced_packed_steps(self):
+        """The same of packed rows of items of a table, where sizes of tensors are of each call, too."""
+        def step(q, k_cache, v_cache, k, v, starts, lengths, firsts, table, items, cos, sin):
+            return flash_attn_interface.flash_attn_with_kvcache(
+                q, k_cache, v_cache, k, v, rotary_cos=cos, rotary_sin=sin, cache_seqlens=lengths, cu_seqlens_q=starts,
+                cu_seqlens_k_new=starts, rotary_seqlens=firsts, page_table=table, cache_batch_idx=items, causal=True)
+
+        def draw(starts, lengths, firsts, items):
+            k, v = torch.randn(starts[-1], 2, 16), torch.randn(starts[-1], 2, 16)
+            pages = torch.randperm(12).reshape(4, 3).int()
+            return [torch.randn(starts[-1], 4, 16), torch.randn(12, 8, 2, 16), torch.randn(12, 8, 2, 16), k, v,
+                    *[torch.tensor(each, dtype=torch.int32) for each in (starts, lengths, firsts)], pages,
+                    torch.tensor(items, dtype=torch.int32), torch.rand(24, 6), torch.rand(24, 6)]
+
+        first, other = draw([0, 3, 5], [4, 5], [4, 5], [0, 2]), draw([0, 1, 5], [9, 2], [3, 7], [3, 1])
+        longer = draw([0, 2, 5, 6], [9, 2, 0], [3, 7, 0], [3, 1, 2])
+        # Behind the table, and of a row that it has not: NaN, and nothing is written.
+        wrong = draw([0, 1, 5], [-1, 2], [3, 7], [3, 1]), draw([0, 1, 5], [24, 2], [3, 7], [3, 1]), draw([0, 1, 5], [9, 2], [3, 7], [4, 1])
+        for name in "real", "fake", "jit":
+            with self.subTest(name), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                given = [tensor.clone() for tensor in first]
+                traced = torch.jit.trace(step, tuple(given), check_trace=False) if name == "jit" else make_fx(step, tracing_mode=name)(*given)
+                for call in other, *([longer] if name == "jit" else ()):
+                    got, right = [tensor.clone() for tensor in call], [tensor.clone() for tensor in call]
+                    self.assertTrue(torch.equal(traced(*got), step(*right)))
+                    for one, another in zip(got, right):
+                        self.assertTrue(torch.equal(one, another))
+                for call in wrong:
+                    got = [tensor.clone() for tensor in call]
+                    output = traced(*got)
+                    self.assertTrue(output[:1].isnan().all() and output[1:].isfinite().all())
+                    written = (got[1] != call[1]).flatten(1).any(1).nonzero().flatten().tolist()
+                    self.assertEqual(written, call[8][1, :1].tolist())
 
     def test_no_room_for_new_rows(self):
         """What only the device knows: that sequence is left alone and its queries are NaN, others are turned."""
