@@ -54,6 +54,15 @@ static bool runsOn(StringRef written, StringRef chip) {
   return written == chip || (!exact && parseChip(chip).first >= from);
 }
 
+/// The chips that code written for `written` runs on, to print.
+static std::string listChipsOf(StringRef written) {
+  SmallVector<StringRef> chips;
+  for (const GPUTarget &candidate : getGPUTargets())
+    if (runsOn(written, candidate.chip))
+      chips.push_back(candidate.chip);
+  return (chips.size() > 1 ? "one of " : "") + llvm::join(chips, ", ");
+}
+
 namespace {
 struct KernelsToBinaryPass
     : public fa::impl::FAKernelsToBinaryPassBase<KernelsToBinaryPass> {
@@ -97,8 +106,10 @@ private:
              << listGPUTargets();
     for (LLVM::LLVMFuncOp kernel : kernels)
       if (!runsOn(getChip(kernel), target))
-        return kernel.emitOpError() << "is a kernel for " << getChip(kernel)
-                                    << ", which does not run on " << target;
+        return emitError(kernel.getLoc())
+               << "kernel '" << kernel.getName() << "' is for "
+               << getChip(kernel) << ", which does not run on " << target
+               << ", expected " << listChipsOf(getChip(kernel));
     return success();
   }
 

@@ -59,7 +59,7 @@
 // REFUSED: error: '{{.*}}ptxas' failed for sm_80: line 1; syntax
 // REFUSED-NOT: error
 
-// CHIP: error: 'llvm.func' op is a kernel for sm_90a, which does not run on sm_80
+// CHIP: error: kernel '{{.*}}' is for sm_90a, which does not run on sm_80, expected sm_90a
 
 module {
   llvm.mlir.global internal constant @table(dense<[3, 4]> : tensor<2xi32>) {addr_space = 1 : i32, alignment = 16 : i64} : !llvm.array<2 x i32>

@@ -10,10 +10,10 @@
 // CHIP: error: chip is 'sm_91', expected one of sm_80, sm_86
 
 // RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_80 2>&1 | FileCheck %s --check-prefix=OLDER
-// OLDER: error: 'llvm.func' op is a kernel for sm_90a, which does not run on sm_80
+// OLDER: error: kernel '{{.*}}' is for sm_90a, which does not run on sm_80, expected sm_90a
 
 // RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_100 2>&1 | FileCheck %s --check-prefix=LATER
-// LATER: error: 'llvm.func' op is a kernel for sm_90a, which does not run on sm_100
+// LATER: error: kernel '{{.*}}' is for sm_90a, which does not run on sm_100, expected sm_90a
 
 // RUN: env FA_PTXAS=none not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=ptx-version=78 2>&1 | FileCheck %s --check-prefix=VERSION
 // VERSION: error: PTX version is 78, expected 80 to 90 for sm_90a
