@@ -27,6 +27,7 @@ _Function = TypeVar("_Function", bound=Callable)
 #: Arguments that may be None.
 _OPTIONAL = frozenset(("score", "mask", "window", "softcap", "alibi", "bias", "sink", "scale", "query_lengths", "key_lengths",
                        "query_starts", "key_starts", "key_pages", "dropout_state"))
+_ARRAYS = ("query", "key", "value", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts", "key_pages")
 
 
 class Call(NamedTuple):
@@ -287,6 +288,13 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
                               key_lengths, layout, return_lse, out, query_starts, key_starts, key_pages, dropout_state, deterministic))
 
 
+def _is_gradient_asked(is_compiling: bool, query: Any, key: Any, value: Any, alibi: Any, bias: Any, sink: Any) -> bool:
+    """Of torch's tensors, apart from what functions capture."""
+    return (query.requires_grad or key.requires_grad or value.requires_grad
+            or requires_gradient(alibi) or requires_gradient(bias) or requires_gradient(sink)
+            or ((is_compiling or _are_transforms_active()) and any(map(requires_gradient, (query, key, value)))))
+
+
 def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = None, causal: Any = None, window: Any = None,
               softcap: Any = None, alibi: Any = None, bias: Any = None, sink: Any = None, scale: Any = None, dropout_p: Any = 0.0,
               query_lengths: Any = None, key_lengths: Any = None, layout: Any = "bshd", return_lse: Any = False, out: Any = None,
@@ -306,11 +314,8 @@ def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = N
                       key_lengths, query_starts, key_starts, key_pages, dropout_state)
     if not is_torch:
         kind = NumpyArrays
-        names = ("query", "key", "value", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts",
-                 "key_pages")
-        arrays = [query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages]
-        (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts,
-         key_pages) = map(as_numpy, arrays, names)
+        (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages) = map(
+            as_numpy, (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages), _ARRAYS)
         if mask is not None and not is_function(mask):
             mask = as_numpy(mask, "mask")
     starts = None
@@ -321,11 +326,8 @@ def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = N
         check_ranks(query, key, value, 3)
         query, key, value = query[None], key[None], value[None]
         out = out[None] if out is not None else None
-    if starts is not None:
-        pass
-    elif not is_torch:
-        check_operands(query, key, value, layout, kind)
-    elif query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
+    # Operators of torch check the others themselves.
+    if starts is None and (not is_torch or query.dim() != 4 or key.dim() != 4 or value.dim() != 4):
         check_operands(query, key, value, layout, kind)
     if query_lengths is not None or key_lengths is not None:
         batch = query.shape[0] if query_starts is None else query_starts.shape[0] - 1
@@ -340,12 +342,7 @@ def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = N
     if is_torch:
         if torch.autograd.forward_ad._current_level >= 0:
             refuse_tangents(torch, query=query, key=key, value=value, alibi=alibi, bias=bias, sink=sink)
-        if torch.is_grad_enabled():
-            needs_gradient = query.requires_grad or key.requires_grad or value.requires_grad
-            if not needs_gradient:
-                needs_gradient = (requires_gradient(alibi) or requires_gradient(bias) or requires_gradient(sink)
-                                  or ((is_compiling or _are_transforms_active())
-                                      and any(map(requires_gradient, (query, key, value)))))
+        needs_gradient = torch.is_grad_enabled() and _is_gradient_asked(is_compiling, query, key, value, alibi, bias, sink)
     if starts is not None:
         check_same_types(query, key, value, kind)
     if is_torch and not needs_gradient and torch.is_grad_enabled() and (score is not None or (

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import entries
-from .arguments import (CAUSAL, NumpyArrays, TorchArrays, as_numpy, check_dropout, check_lengths, check_operands,
-                        check_packed, check_sink, check_tensors, check_window, refuse_options)
-from .attention import _find_torch, attention
+from .arguments import NumpyArrays, TorchArrays, as_numpy, check_operands, check_window
+from .attention import Call, _find_torch, attention, plan_call
 from .errors import ArgumentError, Error
-from .planning import find_text, plan
-from .problem import LAYOUTS, Types, from_text, write_forward
+from .problem import Types, from_text, write_forward
 
 if TYPE_CHECKING:
     from .compiler import Diagnostic
@@ -235,8 +233,6 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     runs then. measure: run the call five times. A call that has no form is explained
     too: `unsupported` says why. Raises ArgumentError for what is wrong, as attention().
     """
-    from . import assembler, compilation
-
     torch = _find_torch()
     kind: Any = TorchArrays if torch is not None and isinstance(query, torch.Tensor) else NumpyArrays
     given = _bind(options)
@@ -244,38 +240,21 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     if kind is NumpyArrays:
         operands = list(map(as_numpy, operands, ("query", "key", "value")))
         given.update((name, as_numpy(given[name], name)) for name in _ARRAYS if not callable(given[name]))
-    elif not all(isinstance(array, torch.Tensor) for array in operands):
-        check_tensors(torch, *operands)
-    starts, dropout = _check(kind, operands, given, torch if kind is TorchArrays else None)
-    is_cuda = kind is TorchArrays and query.is_cuda
-    target = chip or (entries.find_chip(query.get_device()) if is_cuda else None)
+    own_chip = entries.find_chip(query.get_device()) if kind is TorchArrays and query.is_cuda else None
+    target = chip or own_chip
+    call, refusal = _plan(operands, given)
+    if all(given[name] is None for name in ("query_starts", "key_starts", "key_pages")):
+        operands = [operand[None] if len(operand.shape) == 3 else operand for operand in operands]
+        check_operands(*operands, given["layout"], kind)
     sequences = _list_sequences(operands, given)
-    pairs = _count_visible(kind, sequences, given)
-    query_heads = operands[0].shape[1 if given["layout"] == "bhsd" else -2]
-    picture = _find_picture(kind, sequences, given)
-    found = Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
-                        "", draw(picture), find_block(picture),
-                        pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences)),
-                        2.0 * query_heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1]))
-    wants_lse = given["return_lse"] or torch is not None and torch.is_grad_enabled() and any(
-        kind.requires_gradient(array) for array in (*operands, *(given[name] for name in ("alibi", "bias", "sink")))
-        if array is not None)
+    found = _count_and_draw(kind, operands, sequences, given, target)
     try:
-        query_operand, key_operand, value_operand = operands
-        decided, _, _ = plan(kind, query_operand, key_operand, value_operand, **{name: given[name] for name in _PLANNED},
-                             lse=wants_lse, starts=starts, dropout=dropout)
-        specification = from_text(find_text(decided))
-        types = Types(kind.type(operands[0]), operands[0].shape[-1], operands[2].shape[-1])
-        found.problem = write_forward(specification, types)
-        entries.check_element(types.element, kind.type(operands[2]))
-        found.kernel = entries.compile_forward(specification, types, target)
-        found.remarks = found.kernel.remarks
-        if target and not found.kernel.cubin:
-            found.assembler = "the driver"
-        found.predicted = _predict(target, types, sequences, query_heads, operands[1].shape[
-            1 if given["layout"] == "bhsd" else -2], found.operations)
-        if measure and (chip is None or is_cuda and chip == entries.find_chip(query.get_device())):
-            found.seconds = _measure(torch if is_cuda else None, query, key, value, options)
+        if call is None:
+            raise refusal
+        types = _compile(found, from_text(call.text), kind, call.operands, target)
+        found.predicted = _predict(target, types, sequences, operands, given["layout"], found.operations)
+        if measure and chip in (None, own_chip):
+            found.seconds = _measure(torch if own_chip else None, query, key, value, options)
     except ArgumentError:
         raise
     except Error as error:
@@ -284,18 +263,54 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     return found
 
 
-def _predict(target: str | None, types: Types, sequences: list[_Sequence], heads: int, key_heads: int,
+def _plan(operands: list, given: dict) -> tuple[Call | None, Any]:
+    """The call as attention() plans it, else the error that says that it has no form."""
+    try:
+        return plan_call(*operands, **given), None
+    except ArgumentError:
+        raise
+    except Error as error:
+        return None, error
+
+
+def _count_and_draw(kind: Any, operands: list, sequences: list[_Sequence], given: dict, target: str | None) -> Explanation:
+    from . import assembler, compilation
+
+    pairs = _count_visible(kind, sequences, given)
+    picture = _find_picture(kind, sequences, given)
+    heads = operands[0].shape[_find_heads_dim(given["layout"])]
+    return Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
+                       "", draw(picture), find_block(picture),
+                       pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences)),
+                       2.0 * heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1]))
+
+
+def _compile(found: Explanation, specification: Any, kind: Any, operands: list, target: str | None) -> Types:
+    types = Types(kind.type(operands[0]), operands[0].shape[-1], operands[2].shape[-1])
+    found.problem = write_forward(specification, types)
+    entries.check_element(types.element, kind.type(operands[2]))
+    found.kernel = entries.compile_forward(specification, types, target)
+    found.remarks = found.kernel.remarks
+    if target and not found.kernel.cubin:
+        found.assembler = "the driver"
+    return types
+
+
+def _find_heads_dim(layout: str) -> int:
+    return 1 if layout == "bhsd" else -2
+
+
+def _predict(target: str | None, types: Types, sequences: list[_Sequence], operands: list, layout: str,
              operations: float) -> float | None:
     if target not in _RATES or types.element == "f32":
         return None
     rate, bandwidth = _RATES[target]
+    heads, key_heads = (operand.shape[_find_heads_dim(layout)] for operand in operands[:2])
     # Queries, keys, values and the output, 2 bytes each.
     rows = sum(each.sizes[0] * heads + each.sizes[1] * key_heads for each in sequences)
     return _LAUNCH + max(operations / (_REACHED * rate), 2 * rows * (types.head_dim + types.value_head_dim) / bandwidth)
 
 
-_PLANNED = ("score", "mask", "causal", "window", "softcap", "alibi", "bias", "scale", "query_lengths", "key_lengths",
-            "layout", "sink")
 _ARRAYS = ("mask", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts", "key_pages")
 
 
@@ -308,33 +323,6 @@ def _bind(options: dict) -> dict[str, Any]:
             raise TypeError(f"explain() got an unexpected keyword argument '{name}', expected one of "
                             + ", ".join(sorted(known)))
     return {**known, **options}
-
-
-def _check(kind: Any, operands: list, given: dict, torch: Any) -> tuple:
-    """As attention() checks: makes operands of rank 3 without starts rank 4, and arrays what
-    compiled code takes. Returns starts and dropout as plan() takes them."""
-    layout = given["layout"]
-    if layout not in LAYOUTS or given["causal"] not in CAUSAL:
-        refuse_options(layout, given["causal"])
-    starts: Any = tuple(given[name] for name in ("query_starts", "key_starts", "key_pages"))
-    if all(each is None for each in starts):
-        starts = None
-        if all(len(operand.shape) == 3 for operand in operands):
-            operands[:] = [operand[None] for operand in operands]
-        query, key, value = operands
-        check_operands(query, key, value, layout, kind)
-    else:
-        query, key, value = operands
-        starts = check_packed(query, key, value, layout, starts, given["key_lengths"], kind)
-    batch = operands[0].shape[0] if given["query_starts"] is None else given["query_starts"].shape[0] - 1
-    for name in ("query_lengths", "key_lengths"):
-        given[name] = check_lengths(name, given[name], kind, batch)
-    if given["sink"] is not None:
-        given["sink"] = check_sink(given["sink"], operands[0].shape[1 if layout == "bhsd" else -2], torch)
-    dropout = None
-    if given["dropout_p"] is not None:
-        dropout = check_dropout(given["dropout_p"], given["dropout_state"], operands[0], torch)
-    return starts, dropout
 
 
 def _measure(torch: Any, query: Any, key: Any, value: Any, options: dict) -> float:

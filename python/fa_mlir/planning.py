@@ -185,7 +185,7 @@ def _add_starts(starts: tuple, tensors: list, key: Any) -> tuple:
     more: tuple = (("starts", packed),) if packed else ()
     if starts[2] is None:
         return more
-    return more + (("pages", key.shape[1] if getattr(key, "is_cuda", False) else -1),)
+    return more + (("pages", as_constant(key.shape[1]) if getattr(key, "is_cuda", False) else -1),)
 
 
 def _find_pairs(query: Any, key: Any, layout: str, starts: tuple | None, bias: Any, mask: Any) -> tuple:

@@ -403,7 +403,14 @@ class Functions(Edges):
         for is_asked in False, True:
             with mock.patch.object(module, "_call_torch", wraps=module._call_torch) as called:
                 fa_mlir.attention(*make_inputs(), score=lambda s, b, h, i, j: s + table[j], deterministic=is_asked).sum().backward()
-            self.assertEqual(from_text(called.call_args.args[1]).deterministic, is_asked)
+            self.assertEqual(from_text(called.call_args.args[1].text).deterministic, is_asked)
+
+    def test_explained_gradient(self):
+        """explain() plans as attention() does, which makes the lse for the gradient of a capture."""
+        for is_asked in False, True:
+            table = torch.randn(8, requires_grad=is_asked)
+            found = fa_mlir.explain(*make_inputs(), score=lambda s, b, h, i, j: s + table[j], measure=False)
+            self.assertEqual("lse" in found.problem, is_asked)
 
     def test_one_plan(self):
         """Also where captures alone have a gradient."""

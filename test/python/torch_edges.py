@@ -301,6 +301,7 @@ class Errors(Edges):
             (lambda: fa_mlir.flex_attention(*operands, return_aux=True), "return_aux' is True, expected torch's AuxRequest"),
             (lambda: fa_mlir.sdpa(*operands, torch.ones(8, 8).int()), "attn_mask' has dtype torch.int32, expected bool, float16"),
             (lambda: fa_mlir.explain(operands[0], None, operands[2]), "key' is None"),
+            (lambda: fa_mlir.explain(operands[0], *[tensor[:1] for tensor in operands[1:]]), "key' has batch 1, expected that of the query, 2"),
             (lambda: fa_mlir.vllm.flash_attn_varlen_func(*rows, 8, starts, 8, starts, s_aux=torch.ones(3)), r"s_aux' has shape \(3,\)"),
             (lambda: fa_mlir.xformers.memory_efficient_attention(*operands, attn_bias=torch.ones(3, 3)), "attn_bias' has shape"),
             (lambda: fa_mlir.diffusers.attend(*operands, attn_mask=torch.ones(3, 3)), "attn_mask' has shape")]
