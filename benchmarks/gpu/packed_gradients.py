@@ -23,7 +23,7 @@ from check import gradients
 from gradients import BOUND, by_autograd
 from kernels import Kernels
 from peers import find_flash_attention
-from serving import documents, in_turns, starts_of
+from serving import DOCUMENTS, documents, in_turns, starts_of
 
 HEADS, SETS = 16, 4
 
@@ -136,7 +136,7 @@ class PackedGradients:
 def parse():
     parser = options.make_parser(__doc__, "fa4 fa2", rounds=7)
     parser.add_argument("--head-dims", type=options.integers, default=[64, 128])
-    parser.add_argument("--documents", nargs="*", choices=["short", "random", "one_long"], default=["short", "random"])
+    parser.add_argument("--documents", nargs="*", choices=DOCUMENTS, default=["short", "random"])
     return parser.parse_args()
 
 

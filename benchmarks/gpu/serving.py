@@ -79,15 +79,20 @@ class Decode:
         return 2 * sum(self.lengths) * KEY_HEADS * HEAD_DIM * torch.empty(0, dtype=TYPES[self.element]).element_size()
 
 
+# The longest documents at random.
+RANDOM = {"random": 384, "random_160": 160}
+DOCUMENTS = ["short", *RANDOM, "one_long"]
+
+
 def documents(kind):
-    """Lengths of packed documents: 126 of 64 to 384 tokens, most below 200; of 64 to 384 at random; one of 8192 among 64 of 128."""
+    """Lengths of packed documents: 126 of 64 to 384 tokens, most below 200; of 64 to 384 or 160 at random; one of 8192 among 64 of 128."""
     if kind == "short":
         return [128, 96, 160, 192, 64] * 25 + [384]
     if kind == "one_long":
         return [128] * 32 + [8192] + [128] * 32
-    rng, lengths = random.Random(7), []
-    while sum(lengths) < 16384 - 384:
-        lengths.append(rng.randint(64, 384))
+    rng, lengths, most = random.Random(7), [], RANDOM[kind]
+    while sum(lengths) < 16384 - most:
+        lengths.append(rng.randint(64, most))
     return lengths + [16384 - sum(lengths)]
 
 
@@ -257,7 +262,7 @@ def parse():
     parser.add_argument("--keys", type=options.integers, default=[4096, 8192, 32768])
     parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page, also 1; 0: contiguous keys")
     parser.add_argument("--ragged", type=options.integers, default=[], help="also sequences of lengths from 512 to these, as 65536")
-    parser.add_argument("--documents", nargs="*", choices=["short", "random", "one_long"], default=["short", "random", "one_long"])
+    parser.add_argument("--documents", nargs="*", choices=DOCUMENTS, default=DOCUMENTS)
     return parser.parse_args()
 
 

@@ -240,7 +240,8 @@ typedef struct FaCPUOptions {
 
 /// An object file (position-independent ELF) with `_mlir_ciface_NAME` for each
 /// public function. It calls `fa_parallel_for`, which libFA.so and
-/// libFARuntime.a have. `options` may be NULL.
+/// libFARuntime.a have; fa/Runtime/ParallelFor.h says on which threads it runs.
+/// `options` may be NULL.
 FA_COMPILER_EXPORTED FaStatus faModuleCompileObject(FaModule module,
                                                     const FaCPUOptions *options,
                                                     FaBytes *object);

@@ -80,6 +80,12 @@ faTorchMakePlainCall(void *objects, const char *specification,
 /// a status of fa-c/Runtime.h, FA_SUCCESS when asked again.
 __attribute__((visibility("default"))) FaStatus faTorchTakeStatus(void);
 
+/// For fa_set_thread_runner of libFA.so (fa/Runtime/ParallelFor.h), once the
+/// operators are registered: code for CPUs runs on torch's threads, as many as
+/// torch.set_num_threads says.
+__attribute__((visibility("default"))) void
+faTorchRunThreads(void (*body)(void *context), void *context, int64_t count);
+
 /// Forgets what `compile` gave. No call may be running.
 __attribute__((visibility("default"))) void faTorchClear(void);
 

@@ -7,6 +7,7 @@
 
 #include "fa/Runtime/ParallelFor.h"
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 
@@ -40,16 +41,45 @@ private:
 };
 } // namespace
 
+static std::atomic<fa_thread_runner> threadRunner = nullptr;
+
+extern "C" void fa_set_thread_runner(fa_thread_runner runner) {
+  threadRunner = runner;
+}
+
+namespace {
+/// One call of fa_parallel_for.
+struct Loop {
+  fa_parallel_body body;
+  void *context;
+  int64_t count, scratchBytes;
+  std::atomic<int64_t> next = 0;
+
+  bool isDone() const { return next >= count; }
+};
+} // namespace
+
+/// Blocks under a causal mask differ in work, so threads take one at a time.
+static void runThread(void *context) {
+  Loop &loop = *static_cast<Loop *>(context);
+  if (loop.isDone())
+    return;
+  Scratch scratch(loop.scratchBytes);
+  for (int64_t index = loop.next++; index < loop.count; index = loop.next++)
+    loop.body(loop.context, index, scratch.get());
+}
+
 extern "C" void fa_parallel_for(fa_parallel_body body, void *context,
                                 int64_t count, int64_t scratch_bytes) {
-  if (count <= 0)
-    return;
-#pragma omp parallel if (count > 1)
-  {
-    Scratch scratch(scratch_bytes);
-    // Blocks under a causal mask differ in work, so threads take one at a time.
-#pragma omp for schedule(dynamic, 1)
-    for (int64_t index = 0; index < count; ++index)
-      body(context, index, scratch.get());
+  Loop loop{body, context, count, scratch_bytes};
+  if (count > 1) {
+    if (fa_thread_runner runner = threadRunner) {
+      runner(runThread, &loop, count);
+    } else {
+#pragma omp parallel
+      runThread(&loop);
+    }
   }
+  // One iteration needs no threads, nor what a runner without any left.
+  runThread(&loop);
 }

@@ -535,6 +535,23 @@ static void attentionBackward(Value *values, uint64_t, uint64_t) {
   values[0] = reinterpret_cast<Value>(list);
 }
 
+void faTorchRunThreads(void (*body)(void *context), void *context,
+                       int64_t count) {
+  struct Thread {
+    void (*body)(void *context);
+    void *context;
+  } thread{body, context};
+  // Each thread has some of the numbers below `count`. Where torch has no
+  // threads to give, fa_parallel_for does all by itself.
+  abi.parallelFor(
+      0, count, /*grain_size=*/1,
+      [](int64_t, int64_t, void *context) {
+        auto &thread = *static_cast<Thread *>(context);
+        thread.body(thread.context);
+      },
+      &thread);
+}
+
 const char *faTorchRegister(FaTorchCompile compile) {
   static std::string message;
   static bool isRegistered = false;

@@ -59,6 +59,8 @@ inline constexpr uint64_t abiVersion = (2ull << 56) | (10ull << 48);
   X(getStringSize, Error, torch_string_length, (String, size_t *))             \
   X(getStringData, Error, torch_string_c_str, (String, const char **))         \
   X(deleteString, Error, torch_delete_string, (String))                        \
+  X(parallelFor, Error, torch_parallel_for,                                    \
+    (int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, void *), void *))   \
   X(getCPU, int32_t, aoti_torch_device_type_cpu, ())                           \
   X(getCUDA, int32_t, aoti_torch_device_type_cuda, ())                         \
   X(getF16, int32_t, aoti_torch_dtype_float16, ())                             \

@@ -16,7 +16,9 @@
 Needs Python 3.10. Launches need a GPU driver of CUDA 12.0, and torch to allocate
 outputs that are not given; they go to torch's current stream where torch is
 loaded, else to the legacy default stream, and return without waiting. Autograd
-does not see them. Compiled code is kept in FA_MLIR_CACHE_DIR (docs/API.md).
+does not see them. Code for CPUs runs on torch's threads once torch calls it
+(torch.set_num_threads), else on OpenMP's (OMP_NUM_THREADS). Compiled code is
+kept in FA_MLIR_CACHE_DIR (docs/API.md).
 """
 
 import importlib

@@ -43,6 +43,7 @@ class _KernelOptions(ctypes.Structure):
 
 
 _SIGNATURES = {
+    "fa_set_thread_runner": (None, [ctypes.c_void_p]),
     "faGetErrorMessage": (_text, []),
     "faGetVersion": (_text, []),
     "faGetBuildId": (_text, []),
@@ -109,6 +110,19 @@ def _encode_optional(name: str, text: str | None) -> bytes | None:
     return None if text is None or text == "" else _encode(name, text)
 
 
+# Who has the threads of compiled code (fa/Runtime/ParallelFor.h); OpenMP where it is None.
+_thread_runner: ctypes.c_void_p | None = None
+
+
+def use_threads(runner: ctypes.c_void_p) -> None:
+    """Runs code for CPUs on threads of a framework, by an fa_thread_runner."""
+    global _thread_runner
+    with Library._lock:
+        _thread_runner = runner
+        if Library._shared is not None:
+            Library._shared.c.fa_set_thread_runner(runner)
+
+
 class Library:
     """libFA.so, opened once in a process."""
 
@@ -122,6 +136,8 @@ class Library:
             function = getattr(self.c, name)
             function.restype = result
             function.argtypes = arguments
+        if _thread_runner is not None:
+            self.c.fa_set_thread_runner(_thread_runner)
         self.version: str = self.c.faGetVersion().decode()
         self.build_id: str = self.c.faGetBuildId().decode()
         self.host_cpu: str = self.c.faGetHostCPU().decode()

@@ -23,6 +23,7 @@ from typing import Any
 from . import append, entries
 from .after_import import after_import
 from .arguments import TorchArrays, check_same_types
+from .compiler import use_threads
 from .gradients import backward
 from .problem import from_text
 from .runtime import find_library, load_library
@@ -251,6 +252,7 @@ def _register() -> None:
     if wrong:
         version = getattr(torch, "__version__", "of no version")
         raise ImportError(f"the operators of fa_mlir: {wrong.decode()}; torch is {version}")
+    use_threads(ctypes.cast(c.faTorchRunThreads, ctypes.c_void_p))
     library = torch.library.Library("fa_mlir", "FRAGMENT")
     torch.library.register_fake("fa_mlir::attention", _fake_attention)
     torch.library.register_fake(

@@ -10,6 +10,7 @@ overrides of SDPA are entered. Captures of functions are in torch_captures.py.
 import copy
 import math
 import pickle
+import subprocess
 import sys
 import threading
 import unittest
@@ -416,6 +417,21 @@ class Errors(Edges):
             with self.subTest(wanted=wrong), self.assertRaisesRegex(
                     RuntimeError, f"argument 'wanted' is '{wrong}', expected names among query, key, value"):
                 torch.ops.fa_mlir.attention_backward(query, key, value, query, lse, query, None, None, None, text, wrong)
+
+    def test_threads(self):
+        """Code for CPUs runs on torch's threads: OpenMP's own would wait beside them, for the same processors."""
+        code = """
+import os, torch, fa_mlir
+inputs = torch.randn(3, 2, 64, 8, 32, device="cpu").unbind()
+count = lambda: len(os.listdir("/proc/self/task"))
+torch.set_num_threads(1)
+alone, before = fa_mlir.attention(*inputs), count()
+torch.set_num_threads(3)
+assert torch.equal(fa_mlir.attention(*inputs), alone)
+print(count() - before)
+"""
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(ran.stdout, "2\n")
 
     def test_cache_lengths(self):
         query, key, value = (tensor[:, :1] for tensor in make_inputs())

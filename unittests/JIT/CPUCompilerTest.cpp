@@ -13,6 +13,7 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <atomic>
+#include <thread>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -120,7 +121,8 @@ TEST_F(CPUCompilerTest, NamesAMissingFunction) {
             "no public function 'g' in the compiled module");
 }
 
-TEST(ParallelFor, VisitsEveryIndexOnceWithScratch) {
+/// How often each of 1,000 indices is visited, by threads with scratch.
+static std::vector<std::atomic<int>> visitAll() {
   std::vector<std::atomic<int>> visits(1000);
   fa_parallel_for(
       [](void *context, int64_t index, void *scratch) {
@@ -130,6 +132,34 @@ TEST(ParallelFor, VisitsEveryIndexOnceWithScratch) {
           ++visits[*static_cast<int64_t *>(scratch)];
       },
       &visits, 1000, 100);
-  for (std::atomic<int> &visit : visits)
+  return visits;
+}
+
+TEST(ParallelFor, VisitsEveryIndexOnceWithScratch) {
+  for (std::atomic<int> &visit : visitAll())
     EXPECT_EQ(visit, 1);
+}
+
+TEST(ParallelFor, RunsOnThreadsOfARunner) {
+  static std::atomic<int> started;
+  started = 0;
+  fa_set_thread_runner([](fa_thread_body body, void *context, int64_t count) {
+    EXPECT_EQ(count, 1000);
+    std::vector<std::thread> threads(3);
+    for (std::thread &thread : threads)
+      thread = std::thread([=] {
+        ++started;
+        body(context);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  });
+  for (std::atomic<int> &visit : visitAll())
+    EXPECT_EQ(visit, 1);
+  EXPECT_EQ(started, 3);
+  // One without threads leaves all to the caller.
+  fa_set_thread_runner([](fa_thread_body, void *, int64_t) {});
+  for (std::atomic<int> &visit : visitAll())
+    EXPECT_EQ(visit, 1);
+  fa_set_thread_runner(nullptr);
 }

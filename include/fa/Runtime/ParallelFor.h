@@ -5,7 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The only functions that compiled CPU code calls besides the C library.
+// The only function that compiled CPU code calls besides the C library, and who
+// has its threads.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,12 +25,25 @@ extern "C" {
 typedef void (*fa_parallel_body)(void *context, int64_t index, void *scratch);
 
 /// Runs `body` for every index below `count`, in no defined order, on as many
-/// threads as OpenMP gives (OMP_NUM_THREADS), each taking the next index when
-/// it is free. Every thread gets `scratch_bytes` bytes of scratch, allocated
-/// once for the call and freed before it returns. Aborts with a message on
-/// stderr when that memory cannot be had.
+/// threads as OpenMP gives (OMP_NUM_THREADS), or a runner that was set, each
+/// taking the next index when it is free. Every thread gets `scratch_bytes`
+/// bytes of scratch, allocated once for the call and freed before it returns.
+/// Aborts with a message on stderr when that memory cannot be had.
 void fa_parallel_for(fa_parallel_body body, void *context, int64_t count,
                      int64_t scratch_bytes);
+
+/// What each of several threads runs once. `context` is that of the runner.
+typedef void (*fa_thread_body)(void *context);
+
+/// Calls `body(context)` once in each of at most `count` threads, and returns
+/// when all of these calls have.
+typedef void (*fa_thread_runner)(fa_thread_body body, void *context,
+                                 int64_t count);
+
+/// Has `runner` give fa_parallel_for its threads from now on; NULL: OpenMP
+/// again. For a process whose framework has threads of its own: idle ones of
+/// either wait actively, and take processors that the other could use.
+void fa_set_thread_runner(fa_thread_runner runner);
 
 #ifdef __cplusplus
 }
