@@ -246,12 +246,20 @@ def _lay_out(tensor: Any) -> Any:
     return (tensor if tensor.stride(-1) == 1 else tensor.contiguous()).resolve_neg()
 
 
-def is_run_now(tensor: Any) -> bool:
-    """Whether a call of it is run and not traced, and it has memory."""
+def is_recorded() -> bool:
+    """Whether a trace records calls: of Dynamo, torch.jit.trace or make_fx."""
     import torch
 
-    return (type(tensor) is torch.Tensor and (tensor.is_cpu or tensor.is_cuda) and not torch.compiler.is_compiling()
-            and not torch._C._len_torch_dispatch_stack() and not torch._C._is_tracing())
+    return (torch.compiler.is_compiling() or torch._C._is_tracing() or bool(torch._ops._len_torch_dispatch_stack_pre_dispatch())
+            or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None)
+
+
+def is_run_now(tensor: Any) -> bool:
+    """Whether a call of it is run, which nothing records or changes, and it has memory."""
+    import torch
+
+    return (type(tensor) is torch.Tensor and (tensor.is_cpu or tensor.is_cuda) and not is_recorded()
+            and not torch._C._len_torch_dispatch_stack())
 
 
 @renames_arguments(query="q", key="k", value="v", key_cache="k_cache", value_cache="v_cache", key_lengths="cache_seqlens",

@@ -371,11 +371,17 @@ def check_tensors(torch: Any, *arrays: Any) -> None:
             if name in ("query", "key", "value"):
                 raise refuse(name, "is None, expected a torch.Tensor" + (", as the query is" if name != "query" else ""))
         elif not isinstance(array, torch.Tensor):
-            raise refuse(name, f"is a {type(array).__name__}, expected a torch.Tensor, as the query is")
-        elif array.is_nested or array.layout is not torch.strided:
-            kind = "a nested tensor" if array.is_nested else f"a tensor of layout {array.layout}"
-            raise UnsupportedError(name, kind, "a dense one", "packed sequences by query_starts and key_starts"
-                                   if array.is_nested else ".to_dense()")
+            raise refuse(name, f"is a {type(array).__name__}, expected a torch.Tensor" + (", as the query is" if name != "query" else ""))
+        else:
+            check_dense(name, array)
+
+
+def check_dense(name: str, array: Any) -> None:
+    """Of torch's tensors."""
+    if array.is_nested or array.layout is not sys.modules["torch"].strided:
+        kind = "a nested tensor" if array.is_nested else f"a tensor of layout {array.layout}"
+        raise UnsupportedError(name, kind, "a dense one", "packed sequences by query_starts and key_starts"
+                               if array.is_nested else ".to_dense()")
 
 
 def _spans(tensor: Any) -> tuple[int, int, bool]:

@@ -61,8 +61,7 @@ class ArgumentError(Error, ValueError):
 
     @property
     def argument(self) -> str:
-        before, *rest = self.args[0].split("'", 2)
-        return rest[0] if before == "argument " and len(rest) == 2 else ""
+        return _split_argument(self.args[0])[0]
 
 
 class OutOfMemoryError(Error, MemoryError):
@@ -95,12 +94,18 @@ def make_error(status: int, message: str) -> Error:
 
 #===--- Names of arguments ------------------------------------------------===#
 
+def _split_argument(message: str) -> tuple[str, str]:
+    """The argument that a message begins with and what follows it; ("", "") where there is none."""
+    before, *rest = message.split("'", 2)
+    return (rest[0], rest[1]) if before == "argument " and len(rest) == 2 else ("", "")
+
+
 def rename_argument(error: Error, names: dict[str, str]) -> None:
     """Changes the argument that an error begins with, and others in quotes, to what `names` has for them."""
-    before, *others = error.args[0].split("'", 2)
-    if before != "argument " or len(others) != 2:
+    name, rest = _split_argument(error.args[0])
+    if not name:
         return
-    name, rest = names.get(others[0], others[0]), others[1]
+    name = names.get(name, name)
     for known, own in names.items():
         rest = rest.replace(f"'{known}'", f"'{own}'")
     error.args = (f"argument '{name}'{rest}",)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import entries
 from .arguments import NumpyArrays, TorchArrays, as_numpy, check_operands, check_window
-from .attention import Call, _find_torch, attention, plan_call
+from .attention import _find_torch, attention, cast_operands, plan_call
 from .errors import ArgumentError, Error
 from .problem import Types, from_text, write_forward
 
@@ -104,15 +104,17 @@ def _list_sequences(operands: list, options: dict) -> list[_Sequence]:
         sizes, first = [], []
         for operand, begins, length in zip(operands, starts, lengths):
             if begins is not None:
-                first.append(begins[item])
-                sizes.append(max(0, begins[item + 1] - begins[item]))
+                # Starts that are wrong give no rows, or those that there are.
+                start, end = (min(max(each, 0), operand.shape[0]) for each in begins[item:item + 2])
+                first.append(start)
+                sizes.append(max(0, end - start))
                 continue
             first.append(0)
             if length is not None and operand is operands[1] and options["key_pages"] is not None:
-                sizes.append(length[item])
+                sizes.append(min(max(length[item], 0), operand.shape[1] * options["key_pages"].shape[1]))
             else:
                 sizes.append(operand.shape[3 - heads_dim])
-        there = [size if length is None else min(size, length[item]) for size, length in zip(sizes, lengths)]
+        there = [size if length is None else min(size, max(length[item], 0)) for size, length in zip(sizes, lengths)]
         found.append(_Sequence(item, (sizes[0], sizes[1]), (there[0], there[1]), (first[0], first[1])))
     return found
 
@@ -232,25 +234,30 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     chip: explain for a GPU such as "sm_90a" instead of where the tensors are; nothing
     runs then. measure: run the call five times. A call that has no form is explained
     too: `unsupported` says why. Raises ArgumentError for what is wrong, as attention().
+    Another chip than that of the tensors has the plan of where they are: pages and
+    padded head dims may differ.
     """
+    from . import assembler, compilation
+
     torch = _find_torch()
     kind: Any = TorchArrays if torch is not None and isinstance(query, torch.Tensor) else NumpyArrays
     given = _bind(options)
-    operands = [query, key, value]
+    operands = cast_operands(query, key, value)
     if kind is NumpyArrays:
         operands = list(map(as_numpy, operands, ("query", "key", "value")))
         given.update((name, as_numpy(given[name], name)) for name in _ARRAYS if not callable(given[name]))
     own_chip = entries.find_chip(query.get_device()) if kind is TorchArrays and query.is_cuda else None
     target = chip or own_chip
-    call, refusal = _plan(operands, given)
-    if all(given[name] is None for name in ("query_starts", "key_starts", "key_pages")):
-        operands = [operand[None] if len(operand.shape) == 3 else operand for operand in operands]
-        check_operands(*operands, given["layout"], kind)
-    sequences = _list_sequences(operands, given)
-    found = _count_and_draw(kind, operands, sequences, given, target)
+    found = Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
+                        problem="", picture="", block=(0, 0), visible=0.0, operations=0.0)
     try:
-        if call is None:
-            raise refusal
+        call = plan_call(*operands, **given)
+        if all(given[name] is None for name in ("query_starts", "key_starts", "key_pages")):
+            operands = [operand[None] if len(operand.shape) == 3 else operand for operand in operands]
+            query_operand, key_operand, value_operand = operands
+            check_operands(query_operand, key_operand, value_operand, given["layout"], kind)
+        sequences = _list_sequences(operands, given)
+        _count_and_draw(found, kind, operands, sequences, given)
         types = _compile(found, from_text(call.text), kind, call.operands, target)
         found.predicted = _predict(target, types, sequences, operands, given["layout"], found.operations)
         if measure and chip in (None, own_chip):
@@ -263,29 +270,18 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     return found
 
 
-def _plan(operands: list, given: dict) -> tuple[Call | None, Any]:
-    """The call as attention() plans it, else the error that says that it has no form."""
-    try:
-        return plan_call(*operands, **given), None
-    except ArgumentError:
-        raise
-    except Error as error:
-        return None, error
-
-
-def _count_and_draw(kind: Any, operands: list, sequences: list[_Sequence], given: dict, target: str | None) -> Explanation:
-    from . import assembler, compilation
-
+def _count_and_draw(found: Explanation, kind: Any, operands: list, sequences: list[_Sequence], given: dict) -> None:
+    """Adds visible pairs, operations and the picture."""
     pairs = _count_visible(kind, sequences, given)
     picture = _find_picture(kind, sequences, given)
+    found.picture, found.block = draw(picture), find_block(picture)
+    found.visible = pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences))
     heads = operands[0].shape[_find_heads_dim(given["layout"])]
-    return Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
-                       "", draw(picture), find_block(picture),
-                       pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences)),
-                       2.0 * heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1]))
+    found.operations = 2.0 * heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1])
 
 
 def _compile(found: Explanation, specification: Any, kind: Any, operands: list, target: str | None) -> Types:
+    """Adds the kernel, and returns the types that it has."""
     types = Types(kind.type(operands[0]), operands[0].shape[-1], operands[2].shape[-1])
     found.problem = write_forward(specification, types)
     entries.check_element(types.element, kind.type(operands[2]))

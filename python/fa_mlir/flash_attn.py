@@ -169,9 +169,15 @@ def flash_attn_with_kvcache(q: Any, k_cache: Any, v_cache: Any, k: Any = None, v
     positions count them. rotary_cos, rotary_sin: (positions of the cache or more, rotated
     dims / 2), applied to k at cache_seqlens and on, to q at the same (all at cache_seqlens
     where neither causal nor a window is); without k to q alone. num_splits is not read.
-    Takes no gradient. A row of the caches that two sequences write has what either wrote. Where only a device sees that a sequence has no room for k, its cache
-    stays as it was and its output is NaN, as it is where a position is behind the tables.
+    Takes no gradient. Where only a device sees that a sequence has no room for k, its cache
+    stays as it was and its output is NaN, as it is where a position is behind the tables, or
+    where a page is none of the pool. Where two sequences write the same cache row, either
+    value may remain.
     Returns the output, or (output, lse), where the lse of a query that sees no key is +inf.
+
+        for q, k, v in model:  # one new token of each sequence
+            output = flash_attn_with_kvcache(q, k_cache, v_cache, k, v, cache_seqlens=lengths, causal=True)
+            lengths += 1
     """
     found = run_step(Step(q, k_cache, v_cache, k, v, rotary_cos, rotary_sin, cache_seqlens, cache_batch_idx, cache_leftpad, block_table,
                           softmax_scale, causal, window_size, softcap, rotary_interleaved, alibi_slopes, return_softmax_lse))

@@ -48,7 +48,7 @@ def run_step(step: Step) -> Any:
 
     check_tensors(torch, step.q, step.k_cache, step.v_cache)
     check_chunk(step.attention_chunk)
-    check_flag("rotary_interleaved", step.rotary_interleaved)
+    step = step._replace(rotary_interleaved=check_flag("rotary_interleaved", step.rotary_interleaved))
     window = check_window(step.window_size, takes_negative=True)
     with torch.no_grad():
         sequences = _find_sequences(step)
@@ -122,6 +122,8 @@ def _find_sequences(step: Step) -> _Sequences:
         pages = torch.arange(batch, dtype=torch.int32, device=step.q.device)[:, None]
     if pages is not None and lengths is None:
         lengths = torch.full((batch,), size, dtype=torch.int32, device=step.q.device)
+    if pages is not None and step.k is None and is_on_host(lengths):
+        check_range("cache_seqlens", "the length", lengths, size)
     return _Sequences(batch, size, lengths, pages)
 
 
@@ -156,7 +158,7 @@ def _find_ends(step: Step, sequences: _Sequences, shape: Any) -> Any:
 
     starts, lengths = step.new_starts, sequences.lengths
     if starts is not None and is_on_host(starts):
-        check_starts(starts, shape[0])
+        check_starts("new_starts", starts, shape[0], "k")
     new: Any = shape[1] if starts is None else starts.diff()
     if is_on_host(lengths):
         check_range("cache_seqlens", "the length", lengths, sequences.size - new, ", which leaves room for k")

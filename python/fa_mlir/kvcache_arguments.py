@@ -9,8 +9,8 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
-from .append import is_run_now
-from .arguments import overlaps, refuse, refuse_array, show_shape
+from .append import is_recorded
+from .arguments import check_dense, overlaps, refuse, refuse_array, show_shape
 from .errors import UnsupportedError
 from .flash_masks import check_padding
 
@@ -53,8 +53,10 @@ def has_integers(tensor: Any) -> bool:
 
 
 def is_on_host(numbers: Any) -> bool:
+    import torch
+
     # What a trace looks at would be the same in each of its calls.
-    return is_run_now(numbers) and numbers.is_cpu
+    return type(numbers) is torch.Tensor and numbers.is_cpu and not is_recorded()
 
 
 def check_table(name: str, table: Any, shape: tuple, device: Any) -> None:
@@ -79,6 +81,8 @@ def check_ranks(step: Step) -> int:
         check_table("query_starts", starts, ("batch + 1",), q.device)
         if not starts.shape[0]:
             raise refuse("query_starts", "has no numbers, expected batch + 1")
+        if is_on_host(starts):
+            check_starts("query_starts", starts, q.shape[0], "q")
     query_dims = ("batch", "queries") if starts is None else ("query rows",)
     key_dims = ("batch", "keys") if step.block_table is None else ("pages", "page size")
     for name, tensor, dims in (("q", q, (*query_dims, "heads")), ("k_cache", step.k_cache, (*key_dims, "key heads")),
@@ -130,6 +134,7 @@ def check_rows(step: Step, batch: int, size: int) -> None:
             continue
         if not isinstance(tensor, torch.Tensor):
             raise refuse_array(name, tensor)
+        check_dense(name, tensor)
         if other is None:
             raise refuse(name, f"is given alone, expected {both}")
         if tensor.device != device:
@@ -147,9 +152,15 @@ def check_rows(step: Step, batch: int, size: int) -> None:
     if cos is not None:
         most = step.q.shape[-1] // 2
         for name, table in ("rotary_cos", cos), ("rotary_sin", sin):
-            if table.dim() != 2 or table.shape != cos.shape or table.shape[0] < size or table.shape[1] > most:
-                raise refuse(name, f"has shape {show_shape(table.shape)}, expected the {size} positions of the cache or more and at "
-                             f"most {most} dims, the same of both tables")
+            shown = f"has shape {show_shape(table.shape)}, expected"
+            if table.dim() != 2:
+                raise refuse(name, f"{shown} (positions, columns)")
+            if table.shape != cos.shape:
+                raise refuse(name, f"{shown} that of rotary_cos, {show_shape(cos.shape)}")
+            if table.shape[0] < size:
+                raise refuse(name, f"{shown} the {size} positions of the cache or more")
+            if table.shape[1] > most:
+                raise refuse(name, f"{shown} at most {most} columns, half of q's head dim")
 
 
 def check_writes(step: Step) -> None:
@@ -163,30 +174,45 @@ def check_writes(step: Step) -> None:
                                "a call outside of them")
 
 
+class _Memory(NamedTuple):
+    """A tensor and the addresses of its storage."""
+
+    name: str
+    tensor: Any
+    start: int
+    end: int
+
+
+def _find_memory(name: str, tensor: Any) -> _Memory:
+    storage = tensor.untyped_storage()
+    return _Memory(name, tensor, storage.data_ptr(), storage.data_ptr() + storage.nbytes())
+
+
 def check_memory(step: Step) -> None:
     """Queries, new rows and each cache share no memory with a cache, which is written while they are read."""
-    operands = []
-    for name, tensor in ("q", step.q), ("k", step.k), ("v", step.v), ("v_cache", step.v_cache), ("k_cache", step.k_cache):
-        storage = tensor.untyped_storage()
-        operands.append((name, tensor, storage.data_ptr(), storage.data_ptr() + storage.nbytes()))
-    for (cache_name, cache, start, end), others in (operands[4], operands[:4]), (operands[3], operands[:3]):
-        for name, tensor, other_start, other_end in others:
+    keys, values = _find_memory("k_cache", step.k_cache), _find_memory("v_cache", step.v_cache)
+    read = [_find_memory("q", step.q), _find_memory("k", step.k), _find_memory("v", step.v)]
+    for cache, others in (keys, (*read, values)), (values, read):
+        for other in others:
             # Asked first, as most have a storage of their own.
-            if other_start < end and start < other_end and overlaps(cache, tensor):
-                raise refuse(name, f"shares memory with {cache_name}, which is written while it is read: expected memory of its own: "
-                             ".clone()")
+            if other.start < cache.end and cache.start < other.end and overlaps(cache.tensor, other.tensor):
+                raise refuse(other.name, f"shares memory with {cache.name}, which is written while it is read: expected memory of "
+                             "its own: .clone()")
 
 
 def check_range(name: str, what: str, numbers: Any, most: Any, why: str = "") -> None:
     """Of numbers that the host reads. most: a number, or one of each."""
     limits = itertools.repeat(most) if isinstance(most, int) else most.tolist()
-    for item, (number, limit) in enumerate(zip(numbers.tolist(), limits)):
+    values = numbers.tolist()
+    for item, (number, limit) in enumerate(zip(values, limits)):
         if not 0 <= number <= limit:
-            raise refuse(name, f"has {what} {number} for batch item {item}, expected 0 to {limit}{why}")
+            # One number may be of all.
+            place = f" for batch item {item}" if len(values) > 1 else ""
+            raise refuse(name, f"has {what} {number}{place}, expected 0 to {limit}{why}")
 
 
-def check_starts(starts: Any, rows: int) -> None:
-    """Of new rows, that the host reads."""
+def check_starts(name: str, starts: Any, rows: int, operand: str) -> None:
+    """Of packed rows, that the host reads."""
     numbers = starts.tolist()
     if numbers[0] < 0 or numbers[-1] > rows or sorted(numbers) != numbers:
-        raise refuse("new_starts", f"is {numbers}, expected numbers that do not fall, from 0 to {rows}, the rows of k")
+        raise refuse(name, f"is {numbers}, expected numbers that do not fall, from 0 to {rows}, the rows of {operand}")

@@ -418,6 +418,26 @@ class Errors(Edges):
                     RuntimeError, f"argument 'wanted' is '{wrong}', expected names among query, key, value"):
                 torch.ops.fa_mlir.attention_backward(query, key, value, query, lse, query, None, None, None, text, wrong)
 
+    def test_what_explain_cannot_read(self):
+        """A call that attention() refuses is explained by its refusal, and wrong starts give no rows of nowhere."""
+        query, key, value = make_inputs()
+        for operands, options in (([torch.nested.as_nested_tensor(list(tensor)) for tensor in (query, key, value)], {}),
+                                  ((query.to_sparse(), key, value), {}), ((query, key, value), {"mask": torch.ones(8, 8).bool().to_sparse()}),
+                                  ((query, key, value), {"mask": lambda b, h, i, j: True if i > j else j > 3})):
+            with self.assertRaises(fa_mlir.UnsupportedError) as raised:
+                fa_mlir.attention(*operands, **options)
+            found = fa_mlir.explain(*operands, measure=False, **options)
+            self.assertEqual((found.unsupported, found.picture), (str(raised.exception), ""))
+        rows = [tensor.flatten(0, 1) for tensor in (query, key, value)]
+        count = rows[0].shape[0]
+        ints = lambda *numbers: torch.tensor(numbers, dtype=torch.int32)
+        for starts in ints(0, 3, 2**30), ints(-5, 3, count), ints(0, count, 3):
+            found = fa_mlir.explain(*rows, query_starts=starts, key_starts=starts, measure=False)
+            self.assertLessEqual(found.visible, 1)
+            self.assertEqual(found.unsupported, "")
+        with torch.autocast(query.device.type, torch.bfloat16):
+            self.assertIn("x16xbf16", fa_mlir.explain(query, key.bfloat16(), value, measure=False).problem)
+
     def test_threads(self):
         """Code for CPUs runs on torch's threads: OpenMP's own would wait beside them, for the same processors."""
         code = """
@@ -459,7 +479,9 @@ print(count() - before)
             ({**new, "k": key[:, :, :1]}, r"k' has shape \(2, 3, 1, 16\)"), ({**new, "v": None}, "k' is given alone, expected k and v"),
             ({**new, "k": None}, "v' is given alone"), ({**new, "rotary_sin": cos}, "rotary_sin' is given alone"),
             ({**new, "rotary_cos": cos[:5], "rotary_sin": cos[:5]}, r"rotary_cos' has shape \(5, 8\), expected the 30 positions of"),
-            ({**new, "rotary_cos": cos, "rotary_sin": cos[:, :3]}, r"rotary_sin' has shape \(30, 3\)"),
+            ({**new, "rotary_cos": torch.randn(30, 9), "rotary_sin": torch.randn(30, 9)}, r"rotary_cos' has .* at most 8 columns, half of q's head dim"),
+            ({**new, "rotary_cos": cos[0], "rotary_sin": cos[0]}, r"rotary_cos' has shape \(8,\), expected \(positions, columns\)"),
+            ({**new, "rotary_cos": cos, "rotary_sin": cos[:, :3]}, r"rotary_sin' has shape \(30, 3\), expected that of rotary_cos, \(30, 8\)"),
             ({**new, "cache_batch_idx": [0, 1]}, "cache_batch_idx' is a list"), ({**new, "softcap": -1.0}, "softcap' is -1.0"),
             ({**new, "window_size": 3}, "window_size' is 3"), ({**new, "softmax_scale": "1"}, "softmax_scale' is '1'"),
             ({**new, "q": query.half()}, "k_cache' has dtype torch.float32, expected that of q"), ({**new, "q": None}, "q' is None"),

@@ -4,6 +4,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// Functions that are compiled and called, first with what they take, then on
+// code that was wrong once: copies of rows, tables without elements. Last the
+// threads that compiled code runs on.
+//
+//===----------------------------------------------------------------------===//
 
 #include "fa/JIT/CPUCompiler.h"
 #include "fa/Dialect/FA/IR/FA.h"

@@ -10,10 +10,13 @@
 // CHIP: error: chip is 'sm_91', expected one of sm_80, sm_86
 
 // RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_80 2>&1 | FileCheck %s --check-prefix=OLDER
-// OLDER: error: kernel '{{.*}}' is for sm_90a, which does not run on sm_80, expected sm_90a
+// OLDER: error: kernel 'kernel' is for sm_90a, which does not run on sm_80, expected sm_90a
 
 // RUN: not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=chip=sm_100 2>&1 | FileCheck %s --check-prefix=LATER
-// LATER: error: kernel '{{.*}}' is for sm_90a, which does not run on sm_100, expected sm_90a
+// LATER: error: kernel 'kernel' is for sm_90a, which does not run on sm_100, expected sm_90a
+
+// RUN: not fa-opt %t/any.mlir --fagpu-kernels-to-binary=chip=sm_80 2>&1 | FileCheck %s --check-prefix=ANY
+// ANY: error: kernel 'any' is for sm_90, which does not run on sm_80, expected one of sm_90, sm_90a, sm_100, sm_120
 
 // RUN: env FA_PTXAS=none not fa-opt %t/kernel.mlir --fagpu-kernels-to-binary=ptx-version=78 2>&1 | FileCheck %s --check-prefix=VERSION
 // VERSION: error: PTX version is 78, expected 80 to 90 for sm_90a
@@ -46,6 +49,11 @@ llvm.func @kernel() attributes {fagpu.kernel = "sm_80", nvvm.kernel} {
 //--- none.mlir
 func.func @host() {
   return
+}
+
+//--- any.mlir
+llvm.func @any() attributes {fagpu.kernel = "sm_90", nvvm.kernel} {
+  llvm.return
 }
 
 //--- kernel.mlir
