@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <pthread.h>
 
 namespace {
 /// Scratch of one thread.
@@ -44,7 +45,11 @@ private:
 static std::atomic<fa_thread_runner> threadRunner = nullptr;
 
 extern "C" void fa_set_thread_runner(fa_thread_runner runner) {
-  threadRunner = runner;
+  // The runner may be GNU's OpenMP, which waits in a child for threads that
+  // fork() did not copy. LLVM's begins anew there.
+  static int handler =
+      pthread_atfork(nullptr, nullptr, +[] { threadRunner = nullptr; });
+  threadRunner = handler == 0 ? runner : nullptr;
 }
 
 namespace {

@@ -242,9 +242,10 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
     torch = _find_torch()
     kind: Any = TorchArrays if torch is not None and isinstance(query, torch.Tensor) else NumpyArrays
     given = _bind(options)
-    operands = cast_operands(query, key, value)
-    if kind is NumpyArrays:
-        operands = list(map(as_numpy, operands, ("query", "key", "value")))
+    if kind is TorchArrays:
+        operands = cast_operands(query, key, value)
+    else:
+        operands = list(map(as_numpy, (query, key, value), ("query", "key", "value")))
         given.update((name, as_numpy(given[name], name)) for name in _ARRAYS if not callable(given[name]))
     own_chip = entries.find_chip(query.get_device()) if kind is TorchArrays and query.is_cuda else None
     target = chip or own_chip

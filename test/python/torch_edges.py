@@ -441,16 +441,21 @@ class Errors(Edges):
     def test_threads(self):
         """Code for CPUs runs on torch's threads: OpenMP's own would wait beside them, for the same processors."""
         code = """
-import os, torch, fa_mlir
+import os, sys, torch, fa_mlir
 inputs = torch.randn(3, 2, 64, 8, 32, device="cpu").unbind()
 count = lambda: len(os.listdir("/proc/self/task"))
 torch.set_num_threads(1)
 alone, before = fa_mlir.attention(*inputs), count()
 torch.set_num_threads(3)
 assert torch.equal(fa_mlir.attention(*inputs), alone)
-print(count() - before)
+print(count() - before, flush=True)
+child = os.fork()
+if not child:
+    # It has none of these threads.
+    os._exit(0 if torch.equal(fa_mlir.attention(*inputs), alone) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
         self.assertEqual(ran.stdout, "2\n")
 
     def test_cache_lengths(self):

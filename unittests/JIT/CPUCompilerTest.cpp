@@ -19,7 +19,9 @@
 #include "mlir/Parser/Parser.h"
 #include "gtest/gtest.h"
 #include <atomic>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace mlir;
 using namespace mlir::fa;
@@ -168,4 +170,18 @@ TEST(ParallelFor, RunsOnThreadsOfARunner) {
   for (std::atomic<int> &visit : visitAll())
     EXPECT_EQ(visit, 1);
   fa_set_thread_runner(nullptr);
+}
+
+TEST(ParallelFor, LeavesTheRunnerToTheParent) {
+  fa_set_thread_runner([](fa_thread_body, void *, int64_t) { std::abort(); });
+  pid_t child = fork();
+  if (child == 0) {
+    bool isDone = llvm::all_of(
+        visitAll(), [](std::atomic<int> &visit) { return visit == 1; });
+    _exit(isDone ? 0 : 1);
+  }
+  fa_set_thread_runner(nullptr);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }

@@ -41,8 +41,9 @@ typedef void (*fa_thread_runner)(fa_thread_body body, void *context,
                                  int64_t count);
 
 /// Has `runner` give fa_parallel_for its threads from now on; NULL: OpenMP
-/// again. For a process whose framework has threads of its own: idle ones of
-/// either wait actively, and take processors that the other could use.
+/// again, which a child by fork() has from the beginning. For a process whose
+/// framework has threads of its own: idle ones of either wait actively, and
+/// take processors that the other could use.
 void fa_set_thread_runner(fa_thread_runner runner);
 
 #ifdef __cplusplus
