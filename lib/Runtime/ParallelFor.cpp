@@ -64,6 +64,22 @@ struct Loop {
 };
 } // namespace
 
+// Of LLVM's OpenMP; other ones do not have it.
+extern "C" void kmp_set_blocktime(int milliseconds) __attribute__((weak));
+
+/// Threads of OpenMP wait actively for what comes next, by default for 200 ms,
+/// in which whatever the caller runs then has fewer processors. One bridges
+/// calls that follow each other. It counts for what this thread begins.
+static void limitActiveWait() {
+  static const bool isChosen =
+      std::getenv("KMP_BLOCKTIME") || std::getenv("OMP_WAIT_POLICY");
+  static thread_local bool isLimited = false;
+  if (isLimited || isChosen || !kmp_set_blocktime)
+    return;
+  kmp_set_blocktime(1);
+  isLimited = true;
+}
+
 /// Blocks under a causal mask differ in work, so threads take one at a time.
 static void runThread(void *context) {
   Loop &loop = *static_cast<Loop *>(context);
@@ -81,6 +97,7 @@ extern "C" void fa_parallel_for(fa_parallel_body body, void *context,
     if (fa_thread_runner runner = threadRunner) {
       runner(runThread, &loop, count);
     } else {
+      limitActiveWait();
 #pragma omp parallel
       runThread(&loop);
     }

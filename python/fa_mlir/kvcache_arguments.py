@@ -81,14 +81,14 @@ def check_ranks(step: Step) -> int:
         check_table("query_starts", starts, ("batch + 1",), q.device)
         if not starts.shape[0]:
             raise refuse("query_starts", "has no numbers, expected batch + 1")
-        if is_on_host(starts):
-            check_starts("query_starts", starts, q.shape[0], "q")
     query_dims = ("batch", "queries") if starts is None else ("query rows",)
     key_dims = ("batch", "keys") if step.block_table is None else ("pages", "page size")
     for name, tensor, dims in (("q", q, (*query_dims, "heads")), ("k_cache", step.k_cache, (*key_dims, "key heads")),
                                ("v_cache", step.v_cache, (*key_dims, "key heads"))):
         if tensor.dim() != len(dims) + 1:
             raise refuse(name, f"has shape {show_shape(tensor.shape)}, expected ({', '.join(dims)}, head dim)")
+    if is_on_host(starts):
+        check_starts("query_starts", starts, q.shape[0], "q")
     batch = q.shape[0] if starts is None else starts.shape[0] - 1
     if step.new_starts is not None:
         check_table("new_starts", step.new_starts, (batch + 1,), q.device)

@@ -326,6 +326,7 @@ class FlashAttention(unittest.TestCase):
                            ({"page_table": ints(0, 1)}, r"page_table' has .* expected \(2, pages\) and int32$"),
                            ({"cu_seqlens_q": ints()}, "cu_seqlens_q' has no numbers"),
                            ({"cu_seqlens_q": 3}, "cu_seqlens_q' is a int"),
+                           ({"q": q.sum(), "cu_seqlens_q": ints(0, 1, 2)}, r"q' has shape \(\), expected \(query rows, heads, head dim\)"),
                            ({"k": k, "v": k, **tables, "rotary_seqlens": torch.rand(2)}, "rotary_seqlens' has dtype torch.float32"),
                            ({"k": k, "v": k, **tables, "rotary_seqlens": 30}, "rotary_seqlens' has the position 30, expected 0 to 29"),
                            ({"k": torch.randn(2, 31, 2, 16), "v": k}, r"v' has shape"),

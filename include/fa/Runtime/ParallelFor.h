@@ -26,9 +26,11 @@ typedef void (*fa_parallel_body)(void *context, int64_t index, void *scratch);
 
 /// Runs `body` for every index below `count`, in no defined order, on as many
 /// threads as OpenMP gives (OMP_NUM_THREADS), or a runner that was set, each
-/// taking the next index when it is free. Every thread gets `scratch_bytes`
-/// bytes of scratch, allocated once for the call and freed before it returns.
-/// Aborts with a message on stderr when that memory cannot be had.
+/// taking the next index when it is free. Idle threads of LLVM's OpenMP wait
+/// actively for 1 ms (KMP_BLOCKTIME, OMP_WAIT_POLICY). Every thread gets
+/// `scratch_bytes` bytes of scratch, allocated once for the call and freed
+/// before it returns. Aborts with a message on stderr when that memory cannot
+/// be had.
 void fa_parallel_for(fa_parallel_body body, void *context, int64_t count,
                      int64_t scratch_bytes);
 
