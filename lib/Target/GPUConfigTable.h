@@ -30,6 +30,8 @@ struct Row {
   bool hasScore = false;
   /// 0 for any number, known or not.
   int64_t mostQueries = 0;
+  /// 0 for sequences of any length.
+  int64_t mostInMean = 0;
   int64_t queryBlock = 0, keyBlock = 0;
   GPUPart part;
 
@@ -63,6 +65,13 @@ struct Row {
   /// Queries that are known to be so many at most.
   constexpr Row &upToQueries(int64_t most) { return set(mostQueries, most); }
 
+  /// Packed sequences of so many keys in the mean at most. Such a row stands
+  /// beside the first one for the same chips, form, elements and head dim,
+  /// where there is neither a mask nor a score function.
+  constexpr Row &ofShortSequences(int64_t most) {
+    return set(mostInMean, most);
+  }
+
   // The configuration.
 
   constexpr Row &block(int64_t queries, int64_t keys) {
@@ -79,6 +88,7 @@ struct Row {
   constexpr Row &overTiles() {
     return set(part.overlap, Overlap::tiles).set(part.stages, 2);
   }
+  constexpr Row &stages(int64_t number) { return set(part.stages, number); }
   /// Not where a score function has functions such as tanh.
   constexpr Row &takingTurns() { return set(part.turns, true); }
   constexpr Row &rescaledBefore() {
@@ -130,6 +140,10 @@ inline constexpr Row table[] = {
     // has many keys they are worth more than the overlap of tiles.
     Row("sm_90a").packed().headDim(128).from(6144).block(128, 176).groups(2)
         .overKeys().copyingIfPlain(40).clusterIfUnmasked(2),
+    // Sequences that end within a block compute less for nothing. From 124 on,
+    // where some are long, that is less than larger blocks gain.
+    Row("sm_90a").packed().headDim(128).ofShortSequences(112).block(128, 64)
+        .groups(2).overTiles().takingTurns().stages(4),
     Row("sm_90a").packed().headDim(128).block(128, 96).groups(2).overTiles()
         .takingTurns(),
     // Shared memory holds one block of queries.

@@ -78,13 +78,17 @@ static bool takes(const Row &row, const AttentionProblem &problem) {
          takesElements(row, problem) && (!row.mostQueries || hasFew);
 }
 
-/// Whether `row` is for more keys of what `other` is for.
-static bool isLonger(const Row &row, const Row &other) {
-  return row.fromKeys > other.fromKeys &&
-         ArrayRef<StringRef>(row.chips) == ArrayRef<StringRef>(other.chips) &&
+/// Whether two rows are for the same problems, but for the lengths.
+static bool areAlike(const Row &row, const Row &other) {
+  return ArrayRef<StringRef>(row.chips) == ArrayRef<StringRef>(other.chips) &&
          row.part.form == other.part.form && row.elements == other.elements &&
          row.maxHeadDim == other.maxHeadDim &&
          row.mostQueries == other.mostQueries;
+}
+
+/// Whether a row is chosen beside another one, for some lengths.
+static bool isForLengths(const Row &row) {
+  return row.fromKeys != 0 || row.mostInMean != 0;
 }
 
 static std::string describe(const Row &row, const GPUTarget &target) {
@@ -150,7 +154,8 @@ static ConfigAttr addLonger(ConfigAttr config, const Row &row,
     return config;
   ConfigAttr longer;
   for (const Row &other : llvm::reverse(gpu_configs::table)) {
-    if (!isLonger(other, row) || other.hasScore != problem.hasScore)
+    if (other.fromKeys <= row.fromKeys || !areAlike(other, row) ||
+        other.hasScore != problem.hasScore)
       continue;
     GPUTile tile = getTile(other, problem);
     if (!fitsGPU(tile, target, problem))
@@ -167,6 +172,30 @@ static ConfigAttr addLonger(ConfigAttr config, const Row &row,
       .getForLengths(problem.queries, problem.keys);
 }
 
+/// The configuration for packed sequences, behind one for short ones where
+/// another row has that. All rows of packed sequences say nothing of one.
+static ConfigAttr addShorter(ConfigAttr config, const Row &row,
+                             const GPUTarget &target,
+                             const AttentionProblem &problem,
+                             std::string &reason) {
+  if (problem.hasMask || problem.hasScore || problem.hasLengths)
+    return config;
+  for (const Row &other : gpu_configs::table) {
+    GPUTile tile = getTile(other, problem);
+    if (other.mostInMean == 0 || !areAlike(other, row) ||
+        !fitsGPU(tile, target, problem))
+      continue;
+    reason +=
+        llvm::formatv("; up to {0} keys in the mean on {1}", other.mostInMean,
+                      describeNeeds(tile, target, problem));
+    return makeConfig(config.getContext(), tile)
+        .withLengths(/*fromKeys=*/0, /*fromQueries=*/0,
+                     config.withLengths(other.mostInMean + 1, /*fromQueries=*/0,
+                                        /*longer=*/{}));
+  }
+  return config;
+}
+
 ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
                                      const GPUTarget &target,
                                      const AttentionProblem &problem,
@@ -176,7 +205,7 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
   KernelForm refused = KernelForm::warps;
   const Row *last = nullptr;
   for (const Row &row : gpu_configs::table) {
-    if (!isFor(row, target) || row.fromKeys != 0)
+    if (!isFor(row, target) || isForLengths(row))
       continue;
     if (takesElements(row, problem))
       last = &row;
@@ -195,7 +224,9 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
     if (fitsGPU(tile, target, problem)) {
       reason = describe(row, target) + passed + "; " +
                describeNeeds(tile, target, problem);
-      return addLonger(makeConfig(context, tile), row, target, problem, reason);
+      ConfigAttr config = makeConfig(context, tile);
+      return problem.isPacked ? addShorter(config, row, target, problem, reason)
+                              : addLonger(config, row, target, problem, reason);
     }
     passed += llvm::formatv("; {0} x {1} does not fit: {2}", row.queryBlock,
                             row.keyBlock, describeNeeds(tile, target, problem));
@@ -214,7 +245,7 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
                                        const AttentionProblem &problem) {
   GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), GPUPart()};
   for (const Row &row : gpu_configs::table) {
-    if (!isFor(row, target) || row.fromKeys != 0 || !takes(row, problem) ||
+    if (!isFor(row, target) || isForLengths(row) || !takes(row, problem) ||
         !getFormObstacle(row.part.form, target, problem).empty())
       continue;
     bool isShared = !row.part.hasGroups() ||

@@ -137,7 +137,8 @@ struct AttentionProblem {
   bool isGradient = false;
   /// Those of query, key and value; that of the query in f32.
   bool hasAllGradients = false, hasFloatGradient = false;
-  /// Whether they are of packed sequences.
+  /// Whether queries and keys are packed sequences, for whose mean length there
+  /// may be versions.
   bool isPacked = false;
   /// Whether the gradient of the score function reads the score, which then
   /// is kept until the gradient of the probability is there.

@@ -396,3 +396,37 @@ func.func @bias_256(%q: !t256, %o: !t256, %t: tensor<2x8x?x?xbf16>) -> !t256 {
   %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) score bias(%t : tensor<2x8x?x?xbf16>)
   return %r : !t256
 }
+
+!rows = tensor<?x8x128xbf16>
+!starts = tensor<?xi32>
+#rows = #fa.dims<s, h, d>
+
+// Packed sequences are short or long in the mean. Those whose results are the same in any batch have one configuration, and a mask has another mean.
+// SM80-LABEL: func.func @packed(
+// SM80-NOT: longer
+// SM90A-LABEL: func.func @packed(
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>>, stages = 4>, longer = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, copying_registers = 40>, stages = 2>, from_keys = 113>>
+// REMARK90A: up to 112 keys in the mean on
+func.func @packed(%q: !rows, %o: !rows, %s: !starts) -> !rows {
+  %r = fa.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%o : !rows) query_starts(%s : !starts) key_starts(%s : !starts)
+      {query_dims = #rows, key_dims = #rows, value_dims = #rows, output_dims = #rows}
+  return %r : !rows
+}
+
+// SM90A-LABEL: func.func @packed_invariant(
+// SM90A-NOT: longer
+// SM90A: return
+func.func @packed_invariant(%q: !rows, %o: !rows, %s: !starts) -> !rows {
+  %r = fa.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%o : !rows) query_starts(%s : !starts) key_starts(%s : !starts)
+      {query_dims = #rows, key_dims = #rows, value_dims = #rows, output_dims = #rows, batch_invariant}
+  return %r : !rows
+}
+
+// SM90A-LABEL: func.func @packed_causal(
+// SM90A-NOT: longer
+// SM90A: return
+func.func @packed_causal(%q: !rows, %o: !rows, %s: !starts) -> !rows {
+  %r = fa.attention ins(%q, %q, %q : !rows, !rows, !rows) outs(%o : !rows) query_starts(%s : !starts) key_starts(%s : !starts)
+      mask causal {query_dims = #rows, key_dims = #rows, value_dims = #rows, output_dims = #rows}
+  return %r : !rows
+}

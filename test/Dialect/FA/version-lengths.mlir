@@ -336,7 +336,7 @@ func.func @own_heads(%q: !q, %k: !q, %lse: !row) {
 !s = memref<?xi32>
 #d = #fa.dims<s, h, d>
 
-// Of packed sequences of a gradient the mean counts, also where all of them have a known number of rows. Where there is none nothing is divided by 0.
+// Of packed sequences the mean counts, also where all of them have a known number of rows. Where there is none nothing is divided by 0.
 // CHECK-LABEL: func.func @packed
 // CHECK: %[[STARTS:.*]] = memref.dim %arg1, %{{.*}} : memref<?xi32>
 // CHECK: %[[LESS:.*]] = arith.subi %[[STARTS]], %c1{{[_0-9]*}} : index
@@ -356,11 +356,13 @@ func.func @packed(%q: !p, %starts: !s, %lse: memref<8x512xf32>, %dq: !p) {
   return
 }
 
-// All rows of an attention do.
 // CHECK-LABEL: func.func @packed_forward
-// CHECK-NOT: scf.if
+// CHECK: %[[MEAN:.*]] = arith.divui %{{.*}}, %{{.*}} : index
+// CHECK: %[[LONGER:.*]] = arith.cmpi uge, %[[MEAN]], %c100
+// CHECK: scf.if %[[LONGER]] {
 // CHECK: config = #fa.config<query_block = 64, key_block = 128>
-// CHECK: return
+// CHECK: } else {
+// CHECK: config = #fa.config<query_block = 64, key_block = 64>
 func.func @packed_forward(%q: !p, %starts: !s, %o: !p) {
   fa.attention ins(%q, %q, %q : !p, !p, !p) outs(%o : !p) query_starts(%starts : !s) key_starts(%starts : !s)
       {config = #fa.config<query_block = 64, key_block = 64, longer = #fa.config<query_block = 64, key_block = 128, from_keys = 100>>,

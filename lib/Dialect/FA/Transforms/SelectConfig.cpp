@@ -140,10 +140,14 @@ static ConfigAttr fitSequences(ConfigAttr config, AttentionOp op) {
   if (!op.getBatchInvariant())
     keyBlock = fitPages(op, config);
   int64_t splitKeys = llvm::alignTo(config.getSplitKeys(), keyBlock);
+  ConfigAttr longer = config.getLonger();
+  if (longer)
+    longer = fitSequences(longer, op);
   return ConfigAttr::get(config.getContext(), config.getQueryBlock(), keyBlock,
                          config.getKeySplits(), config.getDeterministic(),
                          target)
-      .withKeySplits(config.getKeySplits(), splitKeys);
+      .withKeySplits(config.getKeySplits(), splitKeys)
+      .withLengths(config.getFromKeys(), config.getFromQueries(), longer);
 }
 
 /// Query blocks of a problem; nothing where types do not say.
@@ -272,9 +276,10 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   if (failed(target.verifyConfig(emitMisfit, config, problem)))
     return failure();
   // The rows of all sequences are not those of one, and what depends on the
-  // longest one is not the same in any batch.
+  // longest one is not the same in any batch. Packed ones go by their mean.
   if (!given && (op.isRagged() || op.getBatchInvariant()))
-    config = config.forAnyLengths().withoutKeySplits();
+    config =
+        (problem.isPacked ? config : config.forAnyLengths()).withoutKeySplits();
   if (!given && op.isRagged())
     config = fitSequences(config, op);
   if (!given) {

@@ -62,11 +62,6 @@ public:
   SmallVector<Value> build(ArrayRef<Version> versions);
 
 private:
-  /// Packed gradients go by the mean of their sequences, attentions by all rows
-  /// (each as it was timed).
-  static Value getMeanOver(Value starts) {
-    return std::is_same_v<OpTy, AttentionGradientOp> ? starts : Value();
-  }
   std::optional<bool> isKnownFor(const Version &version);
   Value getLength(Value operand, int64_t dim);
   Value isAtLeast(Value operand, DimsAttr order, Value starts, int64_t length);
@@ -119,11 +114,10 @@ std::optional<bool> LengthVersioner<OpTy>::isKnownFor(const Version &version) {
     return least == 0 || length >= least;
   };
   std::optional<bool> parts[] = {
-      isLong(getKnownLength(op.getKey(), op.getKeyOrder(),
-                            getMeanOver(op.getKeyStarts())),
+      isLong(getKnownLength(op.getKey(), op.getKeyOrder(), op.getKeyStarts()),
              version.config.getFromKeys()),
       isLong(getKnownLength(op.getQuery(), op.getQueryOrder(),
-                            getMeanOver(op.getQueryStarts())),
+                            op.getQueryStarts()),
              version.config.getFromQueries()),
       version.asksForHeads ? sameHeads : true};
   if (llvm::is_contained(parts, std::optional<bool>(false)))
@@ -209,12 +203,11 @@ Value LengthVersioner<OpTy>::isAtLeast(Value operand, DimsAttr order,
 /// leave that open.
 template <typename OpTy>
 Value LengthVersioner<OpTy>::isFor(const Version &version) {
-  Value enoughKeys =
-      isAtLeast(op.getKey(), op.getKeyOrder(), getMeanOver(op.getKeyStarts()),
-                version.config.getFromKeys());
-  Value enoughQueries = isAtLeast(op.getQuery(), op.getQueryOrder(),
-                                  getMeanOver(op.getQueryStarts()),
-                                  version.config.getFromQueries());
+  Value enoughKeys = isAtLeast(op.getKey(), op.getKeyOrder(), op.getKeyStarts(),
+                               version.config.getFromKeys());
+  Value enoughQueries =
+      isAtLeast(op.getQuery(), op.getQueryOrder(), op.getQueryStarts(),
+                version.config.getFromQueries());
   Value all;
   for (Value part : {enoughKeys, enoughQueries,
                      version.asksForHeads ? hasSameHeads() : Value()})
