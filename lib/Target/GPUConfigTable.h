@@ -33,6 +33,7 @@ struct Row {
   /// 0 for sequences of any length.
   int64_t mostInMean = 0;
   int64_t queryBlock = 0, keyBlock = 0;
+  bool rescalesBeforeIfUnmasked = false;
   GPUPart part;
 
   /// A row for these chips; for every one where none is named.
@@ -89,10 +90,13 @@ struct Row {
     return set(part.overlap, Overlap::tiles).set(part.stages, 2);
   }
   constexpr Row &stages(int64_t number) { return set(part.stages, number); }
-  /// Not where a score function has functions such as tanh.
+  /// But for some tanhs (`getTile`).
   constexpr Row &takingTurns() { return set(part.turns, true); }
   constexpr Row &rescaledBefore() {
     return set(part.rescale, RescalePlace::before_product);
+  }
+  constexpr Row &rescaledBeforeIfUnmasked() {
+    return set(rescalesBeforeIfUnmasked, true);
   }
   /// Without a mask and a score function, copies need few registers.
   constexpr Row &copyingIfPlain(int64_t registers) {
@@ -144,6 +148,10 @@ inline constexpr Row table[] = {
     // where some are long, that is less than larger blocks gain.
     Row("sm_90a").packed().headDim(128).ofShortSequences(112).block(128, 64)
         .groups(2).overTiles().takingTurns().stages(4),
+    // Beside copied tiles of a bias, shared memory holds one block of queries
+    // or fewer keys, of which more keys are worth more.
+    Row("sm_90a").packed().headDim(128).block(128, 128).groups(2).overKeys()
+        .rescaledBeforeIfUnmasked(),
     Row("sm_90a").packed().headDim(128).block(128, 96).groups(2).overTiles()
         .takingTurns(),
     // Shared memory holds one block of queries.

@@ -276,6 +276,8 @@ void RegionReader::readOperation(Operation *op) {
     work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
     work.hasFunctions |= isa<math::MathDialect>(op->getDialect()) &&
                          !isa<math::FmaOp, math::AbsFOp>(op);
+    work.hasTanh |= isa<math::TanhOp>(op);
+    work.hasApproximateTanh |= isa<math::TanhOp>(op) && isApproximate(op);
   }
 }
 

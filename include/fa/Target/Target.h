@@ -74,8 +74,9 @@ struct RegionWork {
   /// Registers of what a mask knows of each query, or of each key, from memory
   /// and takes together with the other: the more of both.
   int64_t registersAlong = 0;
-  /// Whether a function of each pair is computed, as an exponential.
-  bool hasFunctions = false;
+  /// Whether a function of each pair is computed, as an exponential; whether
+  /// that is a tanh, and an approximate one (`afn`).
+  bool hasFunctions = false, hasTanh = false, hasApproximateTanh = false;
   /// Comparisons of the mask that tell keys apart: what follows from them is
   /// known before keys are copied.
   int64_t comparisons = 0;

@@ -305,7 +305,7 @@ func.func @others_64(%q: !scores_64, %o: !scores_64, %p: f32, %seed: tensor<i64>
 // SM80-LABEL: func.func @silu_128(
 // SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @silu_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>>, stages = 2>>
 // REMARK80: 128 x 64 does not fit: 304 of 255 registers a thread, 65536 of 166912 bytes of shared memory; 240 of 255 registers a thread
 // REMARK90A: 128 x 128 does not fit: 252 of 224 registers a thread, {{.*}} 212 of 224 registers a thread
 func.func @silu_128(%q: !silu_128, %o: !silu_128) -> !silu_128 {
@@ -344,7 +344,7 @@ func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x
 // SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @bias_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 96, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>>, stages = 2>>
-// REMARK90A: warp_groups, head dims up to 128; 128 x 128 does not fit: 252 of 224 registers a thread, 198656 of 232448 bytes of shared memory; 212 of 224 registers a thread
+// REMARK90A: warp_groups, head dims up to 128; 128 x 128 does not fit: 252 of 224 registers a thread, 198656 of 232448 bytes of shared memory; {{.*}}; 212 of 224 registers a thread
 func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !bias_128 {
   %r = fa.attention ins(%q, %q, %q : !bias_128, !bias_128, !bias_128) outs(%o : !bias_128) score bias(%t : tensor<2x8x?x?xbf16>)
   return %r : !bias_128
@@ -375,6 +375,31 @@ func.func @dilated(%q: !t64, %o: !t64) -> !t64 {
 func.func @window_64(%q: !t64, %o: !t64, %left: index, %right: index) -> !t64 {
   %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64) mask window(%left, %right)
   return %r : !t64
+}
+
+!t128 = tensor<2x?x8x128xbf16>
+!m128 = memref<2x1024x8x128xbf16>
+
+// Beside tiles of a bias there is room for 128 keys and one block of queries. A mask has its rescaling behind the product.
+// SM90A-LABEL: func.func @aligned_bias_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, captures = tiles>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, tile_order = longest_first, captures = tiles>, stages = 2>>
+func.func @aligned_bias_128(%q: !m128, %o: !m128, %t: memref<2x8x1024x1024xbf16> {fa.align = 16 : i64}) {
+  fa.attention ins(%q, %q, %q : !m128, !m128, !m128) outs(%o : !m128) score bias(%t : memref<2x8x1024x1024xbf16>)
+  fa.attention ins(%q, %q, %q : !m128, !m128, !m128) outs(%o : !m128) score bias(%t : memref<2x8x1024x1024xbf16>) mask causal
+  return
+}
+
+// An exact tanh takes turns with a mask, an approximate one never does.
+// SM90A-LABEL: func.func @softcap_128(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>>
+func.func @softcap_128(%q: !t128, %o: !t128, %cap: f32) -> (!t128, !t128, !t128) {
+  %a = fa.attention ins(%q, %q, %q : !t128, !t128, !t128) outs(%o : !t128) score softcap(%cap)
+  %b = fa.attention ins(%q, %q, %q : !t128, !t128, !t128) outs(%o : !t128) score softcap(%cap) mask causal
+  %c = fa.attention ins(%q, %q, %q : !t128, !t128, !t128) outs(%o : !t128) score approx_softcap(%cap) mask causal
+  return %a, %b, %c : !t128, !t128, !t128
 }
 
 !t256 = tensor<2x?x8x256xbf16>
