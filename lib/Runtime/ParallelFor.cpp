@@ -69,15 +69,13 @@ extern "C" void kmp_set_blocktime(int milliseconds) __attribute__((weak));
 
 /// Threads of OpenMP wait actively for what comes next, by default for 200 ms,
 /// in which whatever the caller runs then has fewer processors. One bridges
-/// calls that follow each other. It counts for what this thread begins.
+/// calls that follow each other. It counts for what this thread begins, and a
+/// fork forgets it.
 static void limitActiveWait() {
   static const bool isChosen =
       std::getenv("KMP_BLOCKTIME") || std::getenv("OMP_WAIT_POLICY");
-  static thread_local bool isLimited = false;
-  if (isLimited || isChosen || !kmp_set_blocktime)
-    return;
-  kmp_set_blocktime(1);
-  isLimited = true;
+  if (!isChosen && kmp_set_blocktime)
+    kmp_set_blocktime(1);
 }
 
 /// Blocks under a causal mask differ in work, so threads take one at a time.

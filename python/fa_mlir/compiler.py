@@ -123,6 +123,15 @@ def use_threads(runner: ctypes.c_void_p) -> None:
             Library._shared.c.fa_set_thread_runner(runner)
 
 
+def _forget_threads() -> None:
+    """In the child of a fork, which has no threads of a framework."""
+    global _thread_runner
+    _thread_runner = None
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
 class Library:
     """libFA.so, opened once in a process."""
 

@@ -451,6 +451,23 @@ if not child:
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
         subprocess.run([sys.executable, "-c", script], check=True, env=dict(os.environ, OMP_NUM_THREADS="2"))
 
+    def test_fork_before_compiler(self):
+        """A child that opens the compiler's library itself has not the threads of its parent's torch."""
+        script = """import os, sys, faulthandler, torch, fa_mlir
+from fa_mlir import compiler, operator
+inputs = [torch.randn(2, 300, 4, 32) for _ in range(3)]
+expected = torch.nn.functional.scaled_dot_product_attention(*(each.transpose(1, 2) for each in inputs)).transpose(1, 2)
+operator.ready()
+if compiler.Library._shared or compiler._thread_runner is None:
+    sys.exit("expected torch's threads, and no library of the compiler")
+child = os.fork()
+if not child:
+    faulthandler.dump_traceback_later(100, exit=True)
+    # torch's own threads do not outlive a fork.
+    os._exit(0 if abs(fa_mlir.attention(*inputs).numpy() - expected.numpy()).max() < 1e-4 else 3)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"""
+        subprocess.run([sys.executable, "-c", script], check=True, env=dict(os.environ, OMP_NUM_THREADS="2"))
+
     def test_packaged_kernels(self):
         """Those of a wheel are for the texts that plain calls ask for."""
         path = os.path.join(os.path.dirname(__file__), "../../scripts/make_kernels.py")
