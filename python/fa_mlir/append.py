@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .arguments import TorchArrays
+from .arguments import TorchArrays, is_run_now
 from .entries import compile_text, find_chip
 from .errors import renames_arguments
 from .problem import OPERAND_TYPES
@@ -244,22 +244,6 @@ def _run(given: Arguments) -> Any:
 def _lay_out(tensor: Any) -> Any:
     """With elements of a row beside each other, as they are."""
     return (tensor if tensor.stride(-1) == 1 else tensor.contiguous()).resolve_neg()
-
-
-def is_recorded() -> bool:
-    """Whether a trace records calls: of Dynamo, torch.jit.trace or make_fx."""
-    import torch
-
-    return (torch.compiler.is_compiling() or torch._C._is_tracing() or bool(torch._ops._len_torch_dispatch_stack_pre_dispatch())
-            or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None)
-
-
-def is_run_now(tensor: Any) -> bool:
-    """Whether a call of it is run, which nothing records or changes, and it has memory."""
-    import torch
-
-    return (type(tensor) is torch.Tensor and (tensor.is_cpu or tensor.is_cuda) and not is_recorded()
-            and not torch._C._len_torch_dispatch_stack())
 
 
 @renames_arguments(query="q", key="k", value="v", key_cache="k_cache", value_cache="v_cache", key_lengths="cache_seqlens",

@@ -13,10 +13,12 @@ from operator import index
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
-from .problem import LAYOUTS, OPERAND_TYPES, from_text
+from .problem import LAYOUTS, OPERAND_TYPES, find_dims, from_text
 from .tensors import dense_strides
 
 CAUSAL = (None, "bottom_right", "top_left")
+#: What else of attention() is an array, beside a mask.
+OPTIONAL_ARRAYS = ("alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts", "key_pages")
 _TORCH_TYPES = {"torch.float16": "f16", "torch.bfloat16": "bf16", "torch.float32": "f32",
                 "torch.float64": "f64", "torch.bool": "i1", "torch.int8": "i8", "torch.int32": "i32",
                 "torch.int64": "i64"}
@@ -215,8 +217,9 @@ def check_ranks(query: Any, key: Any, value: Any, rank: int) -> None:
 def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> None:
     query_shape, key_shape, value_shape = query.shape, key.shape, value.shape
     check_ranks(query, key, value, 4)
-    batch, one, two, head_dim = key_shape
-    heads, query_heads = (one, query_shape[1]) if layout == "bhsd" else (two, query_shape[2])
+    batch, head_dim = key_shape[0], key_shape[3]
+    _, heads_dim = find_dims(layout)
+    heads, query_heads = key_shape[heads_dim], query_shape[heads_dim]
     if head_dim != query_shape[3]:
         raise refuse("key", f"has head dim {head_dim}, expected that of the query, {query_shape[3]}")
     if value_shape[:3] != key_shape[:3]:
@@ -489,6 +492,22 @@ def are_transforms_traced() -> bool:
 
 
 setattr(are_transforms_traced, "_dynamo_marked_constant", True)
+
+
+def is_recorded() -> bool:
+    """Whether a trace records calls: of Dynamo, torch.jit.trace or make_fx."""
+    import torch
+
+    return (torch.compiler.is_compiling() or torch._C._is_tracing() or bool(torch._ops._len_torch_dispatch_stack_pre_dispatch())
+            or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.PROXY) is not None)
+
+
+def is_run_now(tensor: Any) -> bool:
+    """Whether a call of it is run, which nothing records or changes, and it has memory."""
+    import torch
+
+    return (type(tensor) is torch.Tensor and (tensor.is_cpu or tensor.is_cuda) and not is_recorded()
+            and not torch._C._len_torch_dispatch_stack())
 
 
 def requires_gradient(array: Any) -> bool:

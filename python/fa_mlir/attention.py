@@ -15,19 +15,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 from . import entries, operator, planning
-from .arguments import (CAUSAL, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout, check_flag,
-                        check_lengths, check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink,
+from .arguments import (CAUSAL, OPTIONAL_ARRAYS, NumpyArrays, TorchArrays, are_transforms_traced, as_numpy, as_stored, check_dropout,
+                        check_flag, check_lengths, check_operands, check_out, check_packed, check_ranks, check_same_types, check_sink,
                         check_tensors, clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, is_function, plan, trace_functions
-from .problem import LAYOUTS, OPERAND_TYPES, Types, from_text
+from .problem import LAYOUTS, OPERAND_TYPES, Types, find_dims, from_text
 
 _functions: dict[tuple, Any] = {}
 _Function = TypeVar("_Function", bound=Callable)
 #: Arguments that may be None.
 _OPTIONAL = frozenset(("score", "mask", "window", "softcap", "alibi", "bias", "sink", "scale", "query_lengths", "key_lengths",
                        "query_starts", "key_starts", "key_pages", "dropout_state"))
-_ARRAYS = ("query", "key", "value", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts", "key_pages")
 
 
 class Call(NamedTuple):
@@ -315,7 +314,8 @@ def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = N
     if not is_torch:
         kind = NumpyArrays
         (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages) = map(
-            as_numpy, (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages), _ARRAYS)
+            as_numpy, (query, key, value, alibi, bias, sink, query_lengths, key_lengths, query_starts, key_starts, key_pages),
+            ("query", "key", "value", *OPTIONAL_ARRAYS))
         if mask is not None and not is_function(mask):
             mask = as_numpy(mask, "mask")
     starts = None
@@ -334,7 +334,7 @@ def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = N
         query_lengths = check_lengths("query_lengths", query_lengths, kind, batch)
         key_lengths = check_lengths("key_lengths", key_lengths, kind, batch)
     if sink is not None:
-        sink = check_sink(sink, query.shape[1 if layout == "bhsd" else -2], torch if is_torch else None)
+        sink = check_sink(sink, query.shape[find_dims(layout, query.ndim)[1]], torch if is_torch else None)
     dropout = None
     if dropout_p is not None and (type(dropout_p) is not float or dropout_p):
         dropout = check_dropout(dropout_p, dropout_state, query, torch if is_torch else None)

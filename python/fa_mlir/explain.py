@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from . import entries
-from .arguments import NumpyArrays, TorchArrays, as_numpy, check_operands, check_window
+from .arguments import OPTIONAL_ARRAYS, NumpyArrays, TorchArrays, as_numpy, check_operands, check_window
 from .attention import _find_torch, attention, cast_operands, plan_call
 from .errors import ArgumentError, Error
-from .problem import Types, from_text, write_forward
+from .problem import Types, find_dims, from_text, write_forward
 
 if TYPE_CHECKING:
     from .compiler import Diagnostic
@@ -95,7 +95,7 @@ class _Sequence:
 
 def _list_sequences(operands: list, options: dict) -> list[_Sequence]:
     """operands: query, key and value of rank 4, or 3 where there are starts."""
-    heads_dim = 1 if options["layout"] == "bhsd" else 2
+    rows_dim, _ = find_dims(options["layout"])
     starts = [_find_numbers(options[name]) for name in ("query_starts", "key_starts")]
     lengths = [_find_numbers(options[name]) for name in ("query_lengths", "key_lengths")]
     batch = len(starts[0]) - 1 if starts[0] is not None else operands[0].shape[0]
@@ -113,7 +113,7 @@ def _list_sequences(operands: list, options: dict) -> list[_Sequence]:
             if length is not None and operand is operands[1] and options["key_pages"] is not None:
                 sizes.append(min(max(length[item], 0), operand.shape[1] * options["key_pages"].shape[1]))
             else:
-                sizes.append(operand.shape[3 - heads_dim])
+                sizes.append(operand.shape[rows_dim])
         there = [size if length is None else min(size, max(length[item], 0)) for size, length in zip(sizes, lengths)]
         found.append(_Sequence(item, (sizes[0], sizes[1]), (there[0], there[1]), (first[0], first[1])))
     return found
@@ -246,7 +246,7 @@ def explain(query: Any, key: Any, value: Any, *, chip: str | None = None, measur
         operands = cast_operands(query, key, value)
     else:
         operands = list(map(as_numpy, (query, key, value), ("query", "key", "value")))
-        given.update((name, as_numpy(given[name], name)) for name in _ARRAYS if not callable(given[name]))
+        given.update((name, as_numpy(given[name], name)) for name in ("mask", *OPTIONAL_ARRAYS) if not callable(given[name]))
     own_chip = entries.find_chip(query.get_device()) if kind is TorchArrays and query.is_cuda else None
     target = chip or own_chip
     found = Explanation(target or "cpu", assembler.describe(compilation._describe_assembler).strip().splitlines()[-1],
@@ -277,7 +277,8 @@ def _count_and_draw(found: Explanation, kind: Any, operands: list, sequences: li
     picture = _find_picture(kind, sequences, given)
     found.picture, found.block = draw(picture), find_block(picture)
     found.visible = pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences))
-    heads = operands[0].shape[_find_heads_dim(given["layout"])]
+    _, heads_dim = find_dims(given["layout"], len(operands[0].shape))
+    heads = operands[0].shape[heads_dim]
     found.operations = 2.0 * heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1])
 
 
@@ -293,22 +294,15 @@ def _compile(found: Explanation, specification: Any, kind: Any, operands: list, 
     return types
 
 
-def _find_heads_dim(layout: str) -> int:
-    return 1 if layout == "bhsd" else -2
-
-
 def _predict(target: str | None, types: Types, sequences: list[_Sequence], operands: list, layout: str,
              operations: float) -> float | None:
     if target not in _RATES or types.element == "f32":
         return None
     rate, bandwidth = _RATES[target]
-    heads, key_heads = (operand.shape[_find_heads_dim(layout)] for operand in operands[:2])
+    heads, key_heads = (operand.shape[find_dims(layout, len(operand.shape))[1]] for operand in operands[:2])
     # Queries, keys, values and the output, 2 bytes each.
     rows = sum(each.sizes[0] * heads + each.sizes[1] * key_heads for each in sequences)
     return _LAUNCH + max(operations / (_REACHED * rate), 2 * rows * (types.head_dim + types.value_head_dim) / bandwidth)
-
-
-_ARRAYS = ("mask", "alibi", "bias", "sink", "query_lengths", "key_lengths", "query_starts", "key_starts", "key_pages")
 
 
 def _bind(options: dict) -> dict[str, Any]:

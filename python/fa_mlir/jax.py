@@ -26,7 +26,7 @@ from . import entries, jax_regions
 from .arguments import CAUSAL, check_operands, check_sink, refuse_options
 from .errors import UnsupportedError
 from .planning import find_text, plan
-from .problem import LAYOUTS, from_text
+from .problem import LAYOUTS, find_dims, from_text
 from .runtime import find_library, load_library
 from .tensors import TYPES, dense_strides
 
@@ -165,7 +165,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if is_unbatched:
         query, key, value = query[None], key[None], value[None]
     check_operands(query, key, value, layout, JaxArrays)
-    heads_dim = 1 if layout == "bhsd" else 2
+    rows_dim, heads_dim = find_dims(layout)
     if sink is not None:
         check_sink(numpy.broadcast_to(numpy.float32(0), jnp.shape(sink)), query.shape[heads_dim], None)
         sink = jnp.asarray(sink, jnp.float32)
@@ -175,7 +175,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
             raise UnsupportedError("dropout_state", "not given as int64 (2,)", "seed and offset with dropout_p",
                                    "jax.config.update('jax_enable_x64', True) allows int64")
         dropout = dropout_p, dropout_state
-    sizes = query.shape[0], query.shape[heads_dim], query.shape[3 - heads_dim], key.shape[3 - heads_dim]
+    sizes = query.shape[0], query.shape[heads_dim], query.shape[rows_dim], key.shape[rows_dim]
     traced = None if score is None else jax_regions.trace("score", score, sizes)
     if callable(mask):
         mask = jax_regions.trace("mask", mask, sizes)
@@ -184,7 +184,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     output, lse = _attend(find_text(decided), tuple(numbers), (query, key, value), tuple(tensors))
     if query_lengths is not None:
         # Rows past a length are not written.
-        shown = jnp.arange(query.shape[3 - heads_dim]) < query_lengths[:, None]
+        shown = jnp.arange(query.shape[rows_dim]) < query_lengths[:, None]
         lse = jnp.where(shown[:, None], lse, 0)
         output = jnp.where((shown[:, None] if layout == "bhsd" else shown[:, :, None])[..., None], output, 0)
     if is_unbatched:

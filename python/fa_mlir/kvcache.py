@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 from typing import Any, NamedTuple
 
-from .append import Arguments, append, is_run_now
-from .arguments import TorchArrays, check_flag, check_tensors, check_window, refuse, refuse_array, show_shape
+from .append import Arguments, append
+from .arguments import TorchArrays, check_flag, check_tensors, check_window, is_run_now, refuse, refuse_array, show_shape
 from .attention import Call, attention, cast_operands, plan_call, run_call
 from .entries import find_refusal
 from .errors import UnsupportedError

@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
-from .append import is_recorded
-from .arguments import check_dense, overlaps, refuse, refuse_array, show_shape
+from .arguments import check_dense, is_recorded, overlaps, refuse, refuse_array, show_shape
 from .errors import UnsupportedError
 from .flash_masks import check_padding
 

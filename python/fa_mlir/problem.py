@@ -23,6 +23,11 @@ OPERAND_TYPES = ("f16", "bf16", "f32")
 _DIMS = {"bshd": "", "bhsd": "#fa.dims<b, h, s, d>"}
 
 
+def find_dims(layout: str, rank: int = 4) -> tuple[int, int]:
+    """Which dims of an operand are its rows and its heads."""
+    return (rank - 2, rank - 3) if layout == "bhsd" else (rank - 3, rank - 2)
+
+
 @dataclass(frozen=True)
 class Capture:
     """A tensor that regions read, or a number (shape None).
@@ -123,8 +128,8 @@ class Specification:
         """By the shape of the query."""
         if self.is_packed:
             return query[1], query[0]
-        batch, one, two, _ = query
-        return (batch, one, two) if self.layout == "bhsd" else (batch, two, one)
+        rows, heads = find_dims(self.layout)
+        return query[0], query[heads], query[rows]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -186,7 +191,7 @@ class _Writer:
         self.specification = specification
         rank, key_rank = (3 if letter in specification.starts else 4 for letter in "qk")
         # Places of heads and sequence.
-        self.heads, self.sequence = (1, 2) if specification.layout == "bhsd" else (2, 1)
+        self.sequence, self.heads = find_dims(specification.layout)
         self.rows = (1, 0) if specification.is_packed else (0, self.heads, self.sequence)
         known: dict[int, int] = {}
         known_keys = {self.sequence: specification.pages} if specification.pages > 0 else {}
