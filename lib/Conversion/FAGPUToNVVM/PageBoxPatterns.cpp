@@ -70,7 +70,10 @@ public:
         emit.select(isPage, emit.add(inPage, emit.subtract(end, key)), none);
   }
 
-  /// Copies to a stage.
+  /// Copies to a stage. Warps that have fewer boxes have code of their own: a
+  /// branch of warps inside that of the elected lane is one that ptxas 13.0
+  /// joins with the next branch of warps, where no lane waits for the elected
+  /// one, so that both are elected.
   void copy(const StageAddress &stage) {
     SmallVector<BoxCopy> copies;
     Value barrier = emit.sharedPointer(stage.full);
@@ -85,29 +88,33 @@ public:
                         barrier, /*blocks=*/Value()});
     }
     OpBuilder::InsertionGuard guard(emit.builder);
-    Value bytes = countBytes();
-    enterElectedLane(emit);
-    expectBytes(emit, barrier, bytes);
-    for (auto [turn, box] : llvm::enumerate(copies)) {
-      OpBuilder::InsertionGuard ofTurn(emit.builder);
-      if (int64_t left = boxes.count - turn * warps; left < warps && turn)
-        enter(emit, emit.isBelow(threads.warp, emit.constant(left)));
-      startCopy(emit, kernel, put, box);
+    int64_t inLastTurn = boxes.count - (perWarp - 1) * warps;
+    if (perWarp == 1 || inLastTurn == warps) {
+      start(copies);
+      return;
     }
+    auto branch = scf::IfOp::create(
+        emit.builder, emit.location,
+        emit.isBelow(threads.warp, emit.constant(inLastTurn)),
+        /*withElseRegion=*/true);
+    emit.builder.setInsertionPointToStart(branch.thenBlock());
+    start(copies);
+    emit.builder.setInsertionPointToStart(branch.elseBlock());
+    start(ArrayRef(copies).drop_back());
   }
 
 private:
-  /// Of the boxes of the warp.
-  Value countBytes() {
+  /// Starts the copies of a warp, by one lane.
+  void start(ArrayRef<BoxCopy> copies) {
+    OpBuilder::InsertionGuard guard(emit.builder);
+    enterElectedLane(emit);
     auto type = put.getChannel().getType();
     int64_t bytes = boxes.rows * type.getShape()[1] *
                     (type.getElementType().getIntOrFloatBitWidth() / 8);
-    Value most = emit.constant(perWarp * bytes);
-    int64_t left = boxes.count - (perWarp - 1) * warps;
-    if (left == warps || perWarp == 1)
-      return most;
-    return emit.select(emit.isBelow(threads.warp, emit.constant(left)), most,
-                       emit.constant((perWarp - 1) * bytes));
+    expectBytes(emit, copies.front().barrier,
+                emit.constant(int64_t(copies.size()) * bytes));
+    for (const BoxCopy &box : copies)
+      startCopy(emit, kernel, put, box);
   }
 
   /// What lane `from` has.
