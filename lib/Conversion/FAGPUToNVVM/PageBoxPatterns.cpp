@@ -93,10 +93,10 @@ public:
       start(copies);
       return;
     }
-    auto branch = scf::IfOp::create(
-        emit.builder, emit.location,
-        emit.isBelow(threads.warp, emit.constant(inLastTurn)),
-        /*withElseRegion=*/true);
+    auto branch =
+        scf::IfOp::create(emit.builder, emit.location,
+                          emit.isBelow(threads.warp, emit.constant(inLastTurn)),
+                          /*withElseRegion=*/true);
     emit.builder.setInsertionPointToStart(branch.thenBlock());
     start(copies);
     emit.builder.setInsertionPointToStart(branch.elseBlock());
