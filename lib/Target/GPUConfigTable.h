@@ -66,9 +66,9 @@ struct Row {
   /// Queries that are known to be so many at most.
   constexpr Row &upToQueries(int64_t most) { return set(mostQueries, most); }
 
-  /// Packed sequences of so many keys in the mean at most. Such a row stands
-  /// beside the first one for the same chips, form, elements and head dim,
-  /// where there is neither a mask nor a score function.
+  /// Packed sequences of so many keys in the mean at most, of this head dim.
+  /// Such a row stands beside the first one for the same chips, form and
+  /// elements, where there is neither a mask nor a score function.
   constexpr Row &ofShortSequences(int64_t most) {
     return set(mostInMean, most);
   }
@@ -144,8 +144,8 @@ inline constexpr Row table[] = {
     // has many keys they are worth more than the overlap of tiles.
     Row("sm_90a").packed().headDim(128).from(6144).block(128, 176).groups(2)
         .overKeys().copyingIfPlain(40).clusterIfUnmasked(2),
-    // Sequences that end within a block compute less for nothing. From 124 on,
-    // where some are long, that is less than larger blocks gain.
+    // Sequences that end within a block compute less for nothing. Where more
+    // are long, that is less than larger blocks gain.
     Row("sm_90a").packed().headDim(128).ofShortSequences(112).block(128, 64)
         .groups(2).overTiles().takingTurns().stages(4),
     // Beside copied tiles of a bias, shared memory holds one block of queries

@@ -178,7 +178,7 @@ static ConfigAttr addLonger(ConfigAttr config, const Row &row,
 }
 
 /// The configuration for packed sequences, behind one for short ones where
-/// another row has that. All rows of packed sequences say nothing of one.
+/// another row has that: of its head dim, as others were not timed.
 static ConfigAttr addShorter(ConfigAttr config, const Row &row,
                              const GPUTarget &target,
                              const AttentionProblem &problem,
@@ -188,6 +188,8 @@ static ConfigAttr addShorter(ConfigAttr config, const Row &row,
   for (const Row &other : gpu_configs::table) {
     GPUTile tile = getTile(other, problem);
     if (other.mostInMean == 0 || !areAlike(other, row) ||
+        other.maxHeadDim !=
+            std::max(problem.queryHeadDim, problem.valueHeadDim) ||
         !fitsGPU(tile, target, problem))
       continue;
     reason +=
@@ -230,6 +232,8 @@ ConfigAttr mlir::fa::selectGPUConfig(MLIRContext *context,
       reason = describe(row, target) + passed + "; " +
                describeNeeds(tile, target, problem);
       ConfigAttr config = makeConfig(context, tile);
+      if (problem.isOfAnyLengths)
+        return config;
       return problem.isPacked ? addShorter(config, row, target, problem, reason)
                               : addLonger(config, row, target, problem, reason);
     }

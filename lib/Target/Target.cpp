@@ -97,9 +97,11 @@ AttentionProblem AttentionProblem::get(AttentionOp op) {
       op, {op.getQuery(), op.getKey(), op.getValue(), op.getOutput()},
       RegionWork::get(op));
   problem.valuesOfFactors = countFactors(op.getScore());
-  // Results that are the same in any batch have one configuration.
   problem.isPacked = op.getQueryStarts() && op.getKeyStarts() &&
                      !op.getKeyPages() && !op.getBatchInvariant();
+  problem.isOfAnyLengths =
+      op.getBatchInvariant() ||
+      ((op.getQueryStarts() || op.getKeyStarts()) && !problem.isPacked);
   // Warps read gathered pages, whose memory a call allocates, and not yet
   // groups.
   if (op.getKeyPages() && op.getKey().getDefiningOp<memref::AllocOp>())

@@ -141,6 +141,9 @@ struct AttentionProblem {
   /// Whether queries and keys are packed sequences, for whose mean length there
   /// may be versions.
   bool isPacked = false;
+  /// Whether types say nothing of how long a sequence is, or its results are
+  /// the same in any batch: there is one configuration then.
+  bool isOfAnyLengths = false;
   /// Whether the gradient of the score function reads the score, which then
   /// is kept until the gradient of the probability is there.
   bool gradientReadsScore = false;

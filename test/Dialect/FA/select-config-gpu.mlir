@@ -447,6 +447,21 @@ func.func @packed_invariant(%q: !rows, %o: !rows, %s: !starts) -> !rows {
   return %r : !rows
 }
 
+// Also of a batch of 8192 rows in all, which one sequence of so many would have 176 keys for.
+// SM90A-LABEL: func.func @static_invariant(
+// SM90A: config = #fa.config<query_block = 128, key_block = 128,
+// SM90A: config = #fa.config<query_block = 128, key_block = 128,
+// SM90A: return
+func.func @static_invariant(%q: tensor<8192x8x128xbf16>, %o: tensor<8192x8x128xbf16>, %s: !starts, %d: tensor<1x8192x8x128xbf16>)
+    -> (tensor<8192x8x128xbf16>, tensor<1x8192x8x128xbf16>) {
+  %r = fa.attention ins(%q, %q, %q : tensor<8192x8x128xbf16>, tensor<8192x8x128xbf16>, tensor<8192x8x128xbf16>)
+      outs(%o : tensor<8192x8x128xbf16>) query_starts(%s : !starts) key_starts(%s : !starts)
+      {query_dims = #rows, key_dims = #rows, value_dims = #rows, output_dims = #rows, batch_invariant}
+  %t = fa.attention ins(%d, %d, %d : tensor<1x8192x8x128xbf16>, tensor<1x8192x8x128xbf16>, tensor<1x8192x8x128xbf16>)
+      outs(%d : tensor<1x8192x8x128xbf16>) {batch_invariant}
+  return %r, %t : tensor<8192x8x128xbf16>, tensor<1x8192x8x128xbf16>
+}
+
 // SM90A-LABEL: func.func @packed_causal(
 // SM90A-NOT: longer
 // SM90A: return
