@@ -13,7 +13,7 @@ from operator import index
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, UnsupportedError, make_error
-from .problem import LAYOUTS, OPERAND_TYPES, find_dims, from_text
+from .problem import LAYOUTS, OPERAND_TYPES, find_rows_and_heads, from_text
 from .tensors import dense_strides
 
 CAUSAL = (None, "bottom_right", "top_left")
@@ -218,7 +218,7 @@ def check_operands(query: Any, key: Any, value: Any, layout: str, kind: Any) -> 
     query_shape, key_shape, value_shape = query.shape, key.shape, value.shape
     check_ranks(query, key, value, 4)
     batch, head_dim = key_shape[0], key_shape[3]
-    _, heads_dim = find_dims(layout)
+    _, heads_dim = find_rows_and_heads(layout)
     heads, query_heads = key_shape[heads_dim], query_shape[heads_dim]
     if head_dim != query_shape[3]:
         raise refuse("key", f"has head dim {head_dim}, expected that of the query, {query_shape[3]}")

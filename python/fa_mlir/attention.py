@@ -20,7 +20,7 @@ from .arguments import (CAUSAL, OPTIONAL_ARRAYS, NumpyArrays, TorchArrays, are_t
                         check_tensors, clear, pad_heads, refuse, refuse_options, refuse_tangents, requires_gradient)
 from .errors import UnsupportedError, make_error
 from .planning import MOST_KEPT, find_text, is_function, plan, trace_functions
-from .problem import LAYOUTS, OPERAND_TYPES, Types, find_dims, from_text
+from .problem import LAYOUTS, OPERAND_TYPES, Types, find_rows_and_heads, from_text
 
 _functions: dict[tuple, Any] = {}
 _Function = TypeVar("_Function", bound=Callable)
@@ -334,7 +334,7 @@ def plan_call(query: Any, key: Any, value: Any, score: Any = None, mask: Any = N
         query_lengths = check_lengths("query_lengths", query_lengths, kind, batch)
         key_lengths = check_lengths("key_lengths", key_lengths, kind, batch)
     if sink is not None:
-        sink = check_sink(sink, query.shape[find_dims(layout, query.ndim)[1]], torch if is_torch else None)
+        sink = check_sink(sink, query.shape[find_rows_and_heads(layout, query.ndim)[1]], torch if is_torch else None)
     dropout = None
     if dropout_p is not None and (type(dropout_p) is not float or dropout_p):
         dropout = check_dropout(dropout_p, dropout_state, query, torch if is_torch else None)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from .errors import INVALID_ARGUMENT, CompilationError, UnsupportedError, make_error
-from .problem import OPERAND_TYPES, Specification, Types, find_dims, from_text, write_forward, write_gradient
+from .problem import OPERAND_TYPES, Specification, Types, find_rows_and_heads, from_text, write_forward, write_gradient
 from .runtime import find_capability
 
 _OUTPUT, _LSE = -1, -2
@@ -197,7 +197,7 @@ def _fill(key: str, entry: _Entry) -> None:
                                f"at most {_MOST_OUTPUTS - 3}", "call .detach() on some")
     entry.integer_numbers = sum(1 << i for i, number in enumerate(specification.numbers)
                                 if number.type == "index" or number.type[0] == "i")
-    _, entry.heads_dim = find_dims(specification.layout)
+    _, entry.heads_dim = find_rows_and_heads(specification.layout)
     entry.output_count = len(outputs)
     entry.outputs[:len(outputs)] = outputs
     # Rows past a query length, or of no sequence, are not written.

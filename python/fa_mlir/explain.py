@@ -15,7 +15,7 @@ from . import entries
 from .arguments import OPTIONAL_ARRAYS, NumpyArrays, TorchArrays, as_numpy, check_operands, check_window
 from .attention import _find_torch, attention, cast_operands, plan_call
 from .errors import ArgumentError, Error
-from .problem import Types, find_dims, from_text, write_forward
+from .problem import Types, find_rows_and_heads, from_text, write_forward
 
 if TYPE_CHECKING:
     from .compiler import Diagnostic
@@ -95,7 +95,7 @@ class _Sequence:
 
 def _list_sequences(operands: list, options: dict) -> list[_Sequence]:
     """operands: query, key and value of rank 4, or 3 where there are starts."""
-    rows_dim, _ = find_dims(options["layout"])
+    rows_dim, _ = find_rows_and_heads(options["layout"])
     starts = [_find_numbers(options[name]) for name in ("query_starts", "key_starts")]
     lengths = [_find_numbers(options[name]) for name in ("query_lengths", "key_lengths")]
     batch = len(starts[0]) - 1 if starts[0] is not None else operands[0].shape[0]
@@ -277,7 +277,7 @@ def _count_and_draw(found: Explanation, kind: Any, operands: list, sequences: li
     picture = _find_picture(kind, sequences, given)
     found.picture, found.block = draw(picture), find_block(picture)
     found.visible = pairs / max(1, sum(each.sizes[0] * each.sizes[1] for each in sequences))
-    _, heads_dim = find_dims(given["layout"], len(operands[0].shape))
+    _, heads_dim = find_rows_and_heads(given["layout"], len(operands[0].shape))
     heads = operands[0].shape[heads_dim]
     found.operations = 2.0 * heads * pairs * (operands[0].shape[-1] + operands[2].shape[-1])
 
@@ -299,7 +299,7 @@ def _predict(target: str | None, types: Types, sequences: list[_Sequence], opera
     if target not in _RATES or types.element == "f32":
         return None
     rate, bandwidth = _RATES[target]
-    heads, key_heads = (operand.shape[find_dims(layout, len(operand.shape))[1]] for operand in operands[:2])
+    heads, key_heads = (operand.shape[find_rows_and_heads(layout, len(operand.shape))[1]] for operand in operands[:2])
     # Queries, keys, values and the output, 2 bytes each.
     rows = sum(each.sizes[0] * heads + each.sizes[1] * key_heads for each in sequences)
     return _LAUNCH + max(operations / (_REACHED * rate), 2 * rows * (types.head_dim + types.value_head_dim) / bandwidth)

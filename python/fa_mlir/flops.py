@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .problem import Specification, find_dims, from_text
+from .problem import Specification, find_rows_and_heads, from_text
 
 
 def count_pairs(specification: Specification, queries: int, keys: int) -> int:
@@ -33,7 +33,7 @@ def _count_flops(query_shape, key_shape, value_shape, tensors_shape, numbers, sp
         # How long sequences are lies in memory: all pairs of rows are counted.
         rows, keys = math.prod(query_shape[:-2]), math.prod(key_shape[:-2])
         return 2 * query_shape[-2] * rows * keys * (query_shape[-1] + value_shape[-1])
-    sequence, heads = find_dims(known.layout)
+    sequence, heads = find_rows_and_heads(known.layout)
     pairs = count_pairs(known, query_shape[sequence], key_shape[sequence])
     return 2 * query_shape[0] * query_shape[heads] * pairs * (query_shape[-1] + value_shape[-1])
 

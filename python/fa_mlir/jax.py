@@ -26,7 +26,7 @@ from . import entries, jax_regions
 from .arguments import CAUSAL, check_operands, check_sink, refuse_options
 from .errors import UnsupportedError
 from .planning import find_text, plan
-from .problem import LAYOUTS, find_dims, from_text
+from .problem import LAYOUTS, find_rows_and_heads, from_text
 from .runtime import find_library, load_library
 from .tensors import TYPES, dense_strides
 
@@ -165,7 +165,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
     if is_unbatched:
         query, key, value = query[None], key[None], value[None]
     check_operands(query, key, value, layout, JaxArrays)
-    rows_dim, heads_dim = find_dims(layout)
+    rows_dim, heads_dim = find_rows_and_heads(layout)
     if sink is not None:
         check_sink(numpy.broadcast_to(numpy.float32(0), jnp.shape(sink)), query.shape[heads_dim], None)
         sink = jnp.asarray(sink, jnp.float32)
@@ -186,7 +186,7 @@ def attention(query: Any, key: Any, value: Any, *, score: Callable | None = None
         # Rows past a length are not written.
         shown = jnp.arange(query.shape[rows_dim]) < query_lengths[:, None]
         lse = jnp.where(shown[:, None], lse, 0)
-        output = jnp.where((shown[:, None] if layout == "bhsd" else shown[:, :, None])[..., None], output, 0)
+        output = jnp.where(jnp.expand_dims(shown, (heads_dim, 3)), output, 0)
     if is_unbatched:
         output, lse = output[0], lse[0]
     return (output, lse) if return_lse else output

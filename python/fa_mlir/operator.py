@@ -25,7 +25,7 @@ from .after_import import after_import
 from .arguments import TorchArrays, check_same_types
 from .compiler import use_threads
 from .gradients import backward
-from .problem import find_dims, from_text
+from .problem import find_rows_and_heads, from_text
 from .runtime import find_library, load_library
 
 LIBRARY = "libFATorch.so"
@@ -177,7 +177,7 @@ def make_plain_calls(torch, text, text_with_lse, layout):
              torch.autograd.forward_ad, torch.is_grad_enabled, torch._C._is_any_autocast_enabled,
              torch._C._len_torch_dispatch_stack, torch._C._are_functorch_transforms_active, torch._C._is_tracing,
              torch.empty(0, device="cpu").is_neg)
-    _, heads_dim = find_dims(layout)
+    _, heads_dim = find_rows_and_heads(layout)
 
     def run():
         # With the tensors that the function of C++ has, which applies this.

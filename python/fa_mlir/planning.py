@@ -11,7 +11,7 @@ from typing import Any
 
 from .arguments import check_number, check_window, describe_alibi, describe_bias, describe_mask, refuse
 from .errors import UnsupportedError
-from .problem import Capture, Specification, Traced, find_dims
+from .problem import Capture, Specification, Traced, find_rows_and_heads
 
 _CAUSAL_TEXT = {None: [], "bottom_right": ["causal"], "top_left": ["causal_top_left"]}
 # A window that ends on the other diagonal; the spelling is bottom-right.
@@ -123,7 +123,7 @@ def plan(kind: Any, query: Any, key: Any, value: Any, score: Any, mask: Any, cau
     if starts is not None:
         more = _add_starts(starts, tensors, key)
     is_packed = starts is not None and (starts[0] is not None or starts[1] is not None)
-    sequence, heads = find_dims(layout)
+    sequence, heads = find_rows_and_heads(layout)
     if not is_packed and query.shape[sequence] == 1:
         more += (("one_query", (as_constant(query.shape[heads]), as_constant(key.shape[heads]))),)
     scale_kind = ""
@@ -191,7 +191,7 @@ def _add_starts(starts: tuple, tensors: list, key: Any) -> tuple:
 def _find_pairs(query: Any, key: Any, layout: str, starts: tuple | None, bias: Any, mask: Any) -> tuple:
     """(batch, heads, queries, keys), the last two without meaning for packed sequences. bias, mask: arrays."""
     if starts is None:
-        sequence, heads = find_dims(layout)
+        sequence, heads = find_rows_and_heads(layout)
         return query.shape[0], query.shape[heads], query.shape[sequence], key.shape[sequence]
     for name, array in ("bias", bias), ("mask", mask):
         if array is not None:

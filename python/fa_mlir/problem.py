@@ -23,7 +23,7 @@ OPERAND_TYPES = ("f16", "bf16", "f32")
 _DIMS = {"bshd": "", "bhsd": "#fa.dims<b, h, s, d>"}
 
 
-def find_dims(layout: str, rank: int = 4) -> tuple[int, int]:
+def find_rows_and_heads(layout: str, rank: int = 4) -> tuple[int, int]:
     """Which dims of an operand are its rows and its heads."""
     return (rank - 2, rank - 3) if layout == "bhsd" else (rank - 3, rank - 2)
 
@@ -128,7 +128,7 @@ class Specification:
         """By the shape of the query."""
         if self.is_packed:
             return query[1], query[0]
-        rows, heads = find_dims(self.layout)
+        rows, heads = find_rows_and_heads(self.layout)
         return query[0], query[heads], query[rows]
 
 
@@ -191,7 +191,7 @@ class _Writer:
         self.specification = specification
         rank, key_rank = (3 if letter in specification.starts else 4 for letter in "qk")
         # Places of heads and sequence.
-        self.sequence, self.heads = find_dims(specification.layout)
+        self.sequence, self.heads = find_rows_and_heads(specification.layout)
         self.rows = (1, 0) if specification.is_packed else (0, self.heads, self.sequence)
         known: dict[int, int] = {}
         known_keys = {self.sequence: specification.pages} if specification.pages > 0 else {}

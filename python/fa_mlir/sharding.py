@@ -17,7 +17,7 @@ from torch.distributed.tensor._dtensor_spec import DTensorSpec
 from torch.distributed.tensor._op_schema import RuntimeSchemaInfo
 from torch.distributed.tensor.experimental import register_sharding
 
-from .problem import Specification, find_dims, from_text
+from .problem import Specification, find_rows_and_heads, from_text
 
 _SPELLED = re.compile(r"(causal|causal_top_left|window\(%left, %right\)|softcap\(%cap\)|\s)*")
 
@@ -37,7 +37,7 @@ def _find_dims(specification: Specification, query: DTensorSpec, key: DTensorSpe
     is_spelled = _SPELLED.fullmatch(specification.score) and _SPELLED.fullmatch(specification.mask)
     if tensors or not is_spelled or specification.starts or specification.pages:
         return ()
-    _, heads = find_dims(specification.layout)
+    _, heads = find_rows_and_heads(specification.layout)
     if not all(_divides(query.mesh, spec.shape[heads]) for spec in (query, key)):
         return (0,)
     return 0, heads
