@@ -70,10 +70,9 @@ public:
         emit.select(isPage, emit.add(inPage, emit.subtract(end, key)), none);
   }
 
-  /// Copies to a stage. Warps that have fewer boxes have code of their own: a
-  /// branch of warps inside that of the elected lane is one that ptxas 13.0
-  /// joins with the next branch of warps, where no lane waits for the elected
-  /// one, so that both are elected.
+  /// Copies to a stage. Warps with fewer boxes have code of their own. Inside
+  /// the elected lane's branch, ptxas 13.0 joins a branch on the warp with the
+  /// next one. Lanes have not met there, and each side elects once more.
   void copy(const StageAddress &stage) {
     SmallVector<BoxCopy> copies;
     Value barrier = emit.sharedPointer(stage.full);

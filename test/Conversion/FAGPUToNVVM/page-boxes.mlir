@@ -1,8 +1,8 @@
 // RUN: fa-opt %s --pass-pipeline="builtin.module(func.func(fagpu-assign-stages,fagpu-assign-waits,fagpu-plan-resources),convert-fagpu-to-nvvm,canonicalize,cse)" | FileCheck %s
 
-// Boxes of pages are copied by an elected lane of each of four warps. Where they divide badly, the branch of warps stands around
-// the elections: inside of one, ptxas 13.0 joined it with the next branch of warps, and two lanes were elected there. On an
-// H200 head dim 256 with pages of 16 rows never ended.
+// An elected lane of each of four warps copies boxes of pages. Where some warps have fewer, the branch on the warp is outside of
+// the elections. Inside of one, ptxas 13.0 joined it with the next branch on the warp, and each side elected once more: on
+// an H200 head dim 256 with pages of 16 rows never ended.
 
 !p = !fagpu.channel<80x64xbf16, #fagpu.smem<128>, 2>
 !pv = !fagpu.view<80x64xbf16, #fagpu.smem<128>>

@@ -84,8 +84,8 @@ private:
 
 } // namespace
 
-/// The number of rows of an operand, where it is known. Of packed sequences no
-/// type says how many there are.
+/// The number of rows of an operand, where it is known. The mean of packed
+/// sequences is left to folding, where types say that.
 static int64_t getKnownLength(Value operand, DimsAttr order, Value starts) {
   return starts ? ShapedType::kDynamic
                 : getKnownSize(operand, order, DimKind::Sequence);

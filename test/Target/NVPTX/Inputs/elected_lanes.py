@@ -5,8 +5,9 @@
 
 Behind a branch on what ELECT chose, the elected lane and the others are on their own until they wait for each other (BSYNC of the
 innermost BSSY around the branch). An ELECT before that chooses once for each of them, so that a warp arrives twice where it
-has to arrive once; a barrier of warps (BAR) counts both. Prints each such pair; the last line is `N elections, N wrong`, and the
-exit status 1 where one is wrong.
+has to arrive once; a barrier of warps (BAR) counts both. Prints each such pair; the last line is `N elections, N branches, N
+wrong`, and the exit status 1 where one is wrong or there is no branch. Where what ELECT chose only guards instructions, or is
+written to another predicate first, nothing is followed.
 """
 
 import re
@@ -39,7 +40,7 @@ def find_target(instruction) -> Optional[str]:
 
 
 def find_branch(function, election):
-    """Where the elected lane and the others part; None where ELECT only predicates instructions."""
+    """Where the elected lane and the others part; None where no branch reads what ELECT chose."""
     predicate = re.search(r"ELECT (\w+)", function.instructions[election])[1]
     for place in range(election + 1, len(function.instructions)):
         instruction = function.instructions[place]
@@ -62,11 +63,8 @@ def find_scope(function, branch):
     return scopes[-1] if scopes else None
 
 
-def find_wrong(function, election):
-    """What lanes reach that have not met again since they were elected."""
-    branch = find_branch(function, election)
-    if branch is None:
-        return []
+def find_wrong(function, branch):
+    """What lanes reach that have not met again behind the branch of an elected one."""
     scope = find_scope(function, branch)
     wrong, seen = [], set()
     waiting = [branch + 1, function.labels[find_target(function.instructions[branch])]]
@@ -90,17 +88,21 @@ def find_wrong(function, election):
 
 
 def main():
-    elections = count = 0
+    elections = branches = count = 0
     for function in read(sys.stdin):
         for place, instruction in enumerate(function.instructions):
             if not re.search(r"\bELECT\b", instruction):
                 continue
             elections += 1
-            for other in find_wrong(function, place):
+            branch = find_branch(function, place)
+            if branch is None:
+                continue
+            branches += 1
+            for other in find_wrong(function, branch):
                 count += 1
                 print(f"{function.name}: {instruction} at {place} reaches {function.instructions[other]} at {other}")
-    print(f"{elections} elections, {count} wrong")
-    return 1 if count else 0
+    print(f"{elections} elections, {branches} branches, {count} wrong")
+    return 1 if count or not branches else 0
 
 
 if __name__ == "__main__":

@@ -87,7 +87,7 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     What suits few keys may not suit many: `longer` is another configuration, in
     place of this one where there are `from_keys` keys and more, and
     `from_queries` queries and more (0 unless it says otherwise: any number), of
-    packed gradients in the mean of their sequences.
+    packed sequences in their mean.
     Where these numbers are known at run time only, both are compiled
     (`fa-version-lengths`). A `longer` one may have a `longer` one itself, for
     still more keys, and for as many queries or more.

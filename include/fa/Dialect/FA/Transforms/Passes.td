@@ -335,7 +335,8 @@ def FASelectConfig : Pass<"fa-select-config"> {
     ones where that row has them and there is neither a score function nor a mask
     of several bounds; those in clusters also ask for so many queries that blocks
     that only fill up a cluster are few. Of static numbers of keys and queries the
-    one that is for them remains.
+    one that is for them remains. Packed sequences without a mask and a score
+    function have smaller key blocks where they are short in the mean.
     On this machine keys are split (`key_splits`) where types tell that query blocks
     are fewer than its threads and keys are many, or from so many keys on.
     A gradient also gets a form: on this machine `one_pass`, where key heads keep

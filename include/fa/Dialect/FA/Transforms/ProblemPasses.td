@@ -74,7 +74,7 @@ def FAVersionLengths : Pass<"fa-version-lengths"> {
     An `fa.attention`, or `fa.attention_gradient`, whose config has `longer` ones
     becomes one version for each, and numbers choose between them where the
     function runs. The longest comes first that has at least `from_keys` keys and
-    `from_queries` queries, of packed gradients in the mean. A `one_pass` by groups
+    `from_queries` queries, of packed sequences in the mean. A `one_pass` by groups
     of warps behind another is for as many key heads as query heads
     (`fa.same_heads`): others are slower with more queries a step. A static number
     is not asked for, and configs that it rules out get no version; a remark names
