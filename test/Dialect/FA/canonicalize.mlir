@@ -393,3 +393,28 @@ func.func @gradient_without_queries(%q: memref<1x0x2x16xf32>, %k: memref<1x13x1x
       outs(query = %dq : memref<1x0x2x16xf32>, key = %dk : memref<1x13x1x16xf32>, value = %dv : memref<1x13x1x16xf32>) mask causal
   return
 }
+
+// What is added to a gradient of a capture that nobody asks for disappears, with what only computes that.
+// CHECK-LABEL: func.func @unasked_gradients(
+// CHECK: score_gradient(%[[DX:[a-z]+]], {{.*}}) {
+// CHECK-NEXT: fa.scatter_gradient %[[DX]] to %{{.*}}[%{{.*}}] : f32, memref<2xf32>
+// CHECK-NEXT: fa.yield %[[DX]] : f32
+// CHECK-NEXT: }
+func.func @unasked_gradients(%q: memref<1x16x2x16xf32>, %lse: memref<1x2x16xf32>, %t: memref<2xf32>, %c: f32,
+    %dq: memref<1x16x2x16xf32>, %dt: memref<2xf32>) {
+  fa.attention_gradient ins(%q, %q, %q : memref<1x16x2x16xf32>, memref<1x16x2x16xf32>, memref<1x16x2x16xf32>)
+      of(%q, %lse : memref<1x16x2x16xf32>, memref<1x2x16xf32>) gradients(%q : memref<1x16x2x16xf32>)
+      outs(query = %dq : memref<1x16x2x16xf32>, capture[0] = %dt : memref<2xf32>)
+      score(%s, %b, %h, %i, %j) captures(%table = %t : memref<2xf32>, %number = %c : f32) {
+        %x = memref.load %table[%h] : memref<2xf32>
+        %y = arith.addf %s, %x : f32
+        %z = arith.addf %y, %number : f32
+        fa.yield %z : f32
+      } score_gradient(%dx, %s, %b, %h, %i, %j, %table, %number) {
+        fa.scatter_gradient %dx to %table[%h] : f32, memref<2xf32>
+        %w = math.sin %dx : f32
+        fa.scatter_gradient %w to %number[] : f32, f32
+        fa.yield %dx : f32
+      }
+  return
+}

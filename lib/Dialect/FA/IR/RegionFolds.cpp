@@ -19,7 +19,9 @@ using namespace mlir;
 using namespace mlir::fa;
 
 /// Arguments of a region before its captures.
-static constexpr unsigned numScoreArguments = 5, numMaskArguments = 4;
+static constexpr unsigned numScoreArguments = 5, numMaskArguments = 4,
+                          numScoreGradientArguments = 6,
+                          numSinkGradientArguments = 4;
 
 static Value getYielded(Region &region) {
   return region.front().getTerminator()->getOperand(0);
@@ -231,7 +233,48 @@ struct SimplifyMaskCaptures : public OpRewritePattern<OpTy> {
 };
 } // namespace
 
+/// Erases what a region adds to gradients of captures, behind so many other
+/// arguments, that are not `asked` for. Returns whether there was any.
+static bool dropScatters(RewriterBase &rewriter, Region &region,
+                         unsigned numArguments, ArrayRef<int64_t> asked) {
+  bool hasChanged = false;
+  if (region.empty())
+    return hasChanged;
+  for (auto scatter :
+       llvm::make_early_inc_range(region.front().getOps<ScatterGradientOp>())) {
+    int64_t capture =
+        cast<BlockArgument>(scatter.getCapture()).getArgNumber() - numArguments;
+    if (llvm::is_contained(asked, capture))
+      continue;
+    rewriter.eraseOp(scatter);
+    hasChanged = true;
+  }
+  return hasChanged;
+}
+
+namespace {
+/// What is added to the gradient of a capture that has none among the
+/// destinations disappears, with what only computes that.
+template <typename OpTy> struct DropScatters : public OpRewritePattern<OpTy> {
+  using OpRewritePattern<OpTy>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(OpTy op,
+                                PatternRewriter &rewriter) const override {
+    bool hasChanged =
+        dropScatters(rewriter, op.getScoreGradient(), numScoreGradientArguments,
+                     op.getDifferentiated());
+    if constexpr (std::is_same_v<OpTy, AttentionGradientOp>)
+      hasChanged |=
+          dropScatters(rewriter, op.getSinkGradient(), numSinkGradientArguments,
+                       op.getDifferentiatedSink());
+    return success(hasChanged);
+  }
+};
+} // namespace
+
 void mlir::fa::populateRegionFolds(RewritePatternSet &patterns) {
+  patterns.add<DropScatters<AttentionGradientOp>, DropScatters<GradientKeysOp>,
+               DropScatters<GradientQueriesOp>>(patterns.getContext());
   patterns
       .add<DropTrueMask<AttentionGradientOp>, DropTrueMask<GradientKeysOp>,
            DropTrueMask<GradientQueriesOp>, DropUnitFactor<AttentionGradientOp>,
