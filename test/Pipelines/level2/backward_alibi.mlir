@@ -125,18 +125,6 @@ module {
           %33 = arith.subf %score, %32 fastmath<contract> : f32
           fa.yield %33 : f32
         } score_gradient(%gradient, %score, %batch, %head, %query_17, %key, %capture) {
-          %22 = fa.key_length : index
-          %23 = fa.query_length : index
-          %24 = arith.subi %22, %23 : index
-          %25 = arith.addi %query_17, %24 : index
-          %26 = arith.index_cast %25 : index to i32
-          %27 = arith.index_cast %key : index to i32
-          %28 = arith.subi %26, %27 : i32
-          %29 = arith.sitofp %28 : i32 to f32
-          %30 = math.absf %29 : f32
-          %31 = arith.negf %gradient : f32
-          %32 = arith.mulf %31, %30 fastmath<contract> : f32
-          fa.scatter_gradient %32 to %capture[%head] : f32, memref<8xf32>
           fa.yield %gradient : f32
         } mask(%batch, %head, %query_17, %key) {
           %22 = fa.key_length : index

@@ -93,8 +93,6 @@ module {
           %5 = arith.addf %score, %4 : f32
           fa.yield %5 : f32
         } score_gradient(%gradient, %score, %batch, %head, %query_16, %key, %capture) {
-          %c0_17 = arith.constant 0 : index
-          fa.scatter_gradient %gradient to %capture[%c0_17, %head, %query_16, %key] : f32, memref<1x4x128x128xf32, strided<[?, ?, ?, 1], offset: ?>>
           fa.yield %gradient : f32
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
         fa.yield %3#0, %3#1 : tensor<128x64xf32>, tensor<128x64xf32>
@@ -122,8 +120,6 @@ module {
           %5 = arith.addf %score, %4 : f32
           fa.yield %5 : f32
         } score_gradient(%gradient, %score, %batch, %head, %query, %key_13, %capture) {
-          %c0_14 = arith.constant 0 : index
-          fa.scatter_gradient %gradient to %capture[%c0_14, %head, %query, %key_13] : f32, memref<1x4x128x128xf32, strided<[?, ?, ?, 1], offset: ?>>
           fa.yield %gradient : f32
         } {config = #fa.config<query_block = 64, key_block = 128, target = #fa.cpu<>, gradient_form = two_pass>}
         fa.yield %3 : tensor<64x64xf32>
