@@ -57,15 +57,17 @@ def run_problem(problem, server, folder):
     data.tofile(file)
     server.run({"data": str(file), "reference": str(evaluated), **request})
     after = np.fromfile(file, np.uint8)
-    results = [array.astype(np.float64) for array in read(after, views)]
+    typed = read(after, views)
+    results = [array.astype(np.float64) for array in typed]
     numbers = np.fromfile(evaluated, np.float64)
     cuts = np.cumsum([array.size for _, array in views])[:-1]
     evaluated = [part.reshape(array.shape) for part, (_, array) in zip(np.split(numbers, cuts), views)]
     complaints, worst = [], 0.0
-    sides = zip(["o", "lse"], results, evaluated, problem.allowed(evaluated), problem.allowed(results), [checks.relative_error, checks.absolute_error],
-                [problem.base.output_bound, problem.base.lse_bound])
+    sides = zip(["o", "lse"], results, evaluated, problem.allowed(evaluated), problem.allowed(results),
+                [checks.relative_error_of(typed[0].dtype), checks.absolute_error], [problem.base.output_bound, problem.base.lse_bound])
     for name, result, of_evaluator, of_numpy, allowed, error, bound in sides:
-        complaints += checks.compare(f"{name} of the evaluator against numpy", of_evaluator, of_numpy, error,
+        complaints += checks.compare(f"{name} of the evaluator against numpy", of_evaluator, of_numpy,
+                                     checks.absolute_error if name == "lse" else checks.relative_error,
                                      checks.REFERENCE_BOUND)[0]
         found, ratio = checks.compare(name, result, allowed, error, bound)
         complaints += found

@@ -1,5 +1,8 @@
 """What has to hold for the results of a problem."""
 
+import functools
+
+import ml_dtypes
 import numpy as np
 
 from .layout import valid_rows
@@ -8,13 +11,20 @@ from .layout import valid_rows
 REFERENCE_BOUND = 1e-12
 
 
-def relative_error(actual, expected):
+def relative_error(actual, expected, smallest=0.0):
     """Norm of the difference over the norm of the reference where both are finite;
-    the absolute norm where that is zero."""
+    the absolute norm where that is zero. `smallest` is the distance of the smallest
+    numbers of the result's type, which each element may be off by."""
     finite = np.isfinite(expected)
     difference = np.linalg.norm(actual[finite] - expected[finite])
+    difference = max(difference - smallest * np.sqrt(np.count_nonzero(finite)), 0.0)
     norm = np.linalg.norm(expected[finite])
     return difference / norm if norm > 0 else difference
+
+
+def relative_error_of(dtype):
+    """The relative error of results of a type."""
+    return functools.partial(relative_error, smallest=float(ml_dtypes.finfo(dtype).smallest_subnormal))
 
 
 def absolute_error(actual, expected):
@@ -56,7 +66,7 @@ def check(problem, results, reference):
     function = problem.function
     names = ["o", "lse"]
     orders = [function.dims[3], "bhs"]
-    errors = [relative_error, absolute_error]
+    errors = [relative_error_of(results[0].dtype), absolute_error]
     bounds = [problem.output_bound, problem.lse_bound]
     initial = [problem.initial_output, problem.initial_lse]
     complaints, worst = [], 0.0
@@ -78,8 +88,8 @@ def check_against(problem, results, others):
     bounds = [problem.output_bound, problem.lse_bound]
     complaints = []
     for name, dims, error, bound, actual, other in zip(
-            ["o", "lse"], [function.dims[3], "bhs"], [relative_error, absolute_error], bounds,
-            results, others):
+            ["o", "lse"], [function.dims[3], "bhs"], [relative_error_of(results[0].dtype), absolute_error],
+            bounds, results, others):
         valid = valid_rows(problem, actual, dims)
         complaints += compare(f"{name} against the CPU", actual.astype(np.float64)[valid],
                               other.astype(np.float64)[valid], error, 2 * bound)[0]
