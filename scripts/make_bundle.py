@@ -22,7 +22,8 @@ TOOLS = ("fa-opt", "fa-run", "fa-compile", "fa-grid", "FileCheck")
 GLIBC = ("linux-vdso", "ld-linux", "libc.so", "libm.so", "libdl.so", "librt.so", "libpthread.so")
 TESTS = ("test/lit.cfg.py", "test/Integration/GPU", "test/Integration/CPU/numeric_grid.py",
          "test/Integration/CPU/grid", "test/python/cuda_runtime.py", "test/python/Inputs",
-         "test/python/lit.local.cfg", "test/Pipelines/schedule/Inputs")
+         "test/python/lit.local.cfg", "test/Pipelines/schedule/Inputs",
+         "test/Interpreter/Inputs/decode.mlir", "test/Target/NVPTX/Inputs/paged.mlir.in")
 ARCHIVE_LIMIT = 40 << 20
 
 LIT = """#!/usr/bin/env python3
