@@ -75,7 +75,8 @@ static Value makeHalves(Emitter &emit, Value low, Value high) {
 
 /// The elements of a thread, by rows, in groups that may share a reciprocal:
 /// what is no number in a row then spoils no other row. Without
-/// `fagpu.sharers`, or at the end of a row, each is for itself.
+/// `fagpu.sharers`, or at the end of a row, each is for itself. Rows take turns
+/// unless `fagpu.row_by_row` is there.
 static SmallVector<SmallVector<int64_t>> groupElements(Operation *op,
                                                        RankedTensorType type) {
   auto sharers = op->getAttrOfType<IntegerAttr>(FAGPUDialect::sharersAttrName);
@@ -96,6 +97,10 @@ static SmallVector<SmallVector<int64_t>> groupElements(Operation *op,
       groups.emplace_back(left.take_front(size));
     }
   }
+  if (!op->hasAttr(FAGPUDialect::rowByRowAttrName))
+    llvm::sort(groups, [](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+      return a.front() < b.front();
+    });
   return groups;
 }
 
@@ -129,6 +134,7 @@ struct ElementwisePattern : public ConversionPattern {
                                                               : values.front());
         OperationState state(op->getLoc(), op->getName(), scalars,
                              {type.getElementType()}, op->getAttrs());
+        state.attributes.erase(FAGPUDialect::rowByRowAttrName);
         if (group.size() == 1)
           state.attributes.erase(FAGPUDialect::sharersAttrName);
         results[index] = rewriter.create(state)->getResult(0);

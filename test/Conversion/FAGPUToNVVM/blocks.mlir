@@ -29,6 +29,64 @@ func.func @elementwise(%s: f32, %c: i1) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// Quotients of a row share reciprocals, two and two. A thread has two rows,
+// which take turns.
+// CHECK-LABEL: func.func @rows_in_turns
+func.func @rows_in_turns() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    // CHECK: fagpu.role @only
+    // CHECK: %[[X0:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X1:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X2:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X3:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X4:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X5:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X6:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X7:.*]] = arith.sitofp
+    // CHECK: arith.divf %{{.*}}, %[[X0]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X1]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X2]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X3]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X4]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X5]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X6]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X7]] fastmath
+    %one = arith.constant dense<1.0> : !wide
+    %column = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
+    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to !wide
+    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : !wide
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @row_by_row
+func.func @row_by_row() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    // CHECK: fagpu.role @only
+    // CHECK: %[[X0:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X1:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X2:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X3:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X4:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X5:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X6:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X7:.*]] = arith.sitofp
+    // CHECK: arith.divf %{{.*}}, %[[X0]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X1]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X4]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X5]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X2]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X3]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X6]] fastmath
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X7]] fastmath
+    %one = arith.constant dense<1.0> : !wide
+    %column = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
+    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to !wide
+    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.row_by_row, fagpu.sharers = 2 : i64} : !wide
+  }
+  return
+}
+
 // Integers become 16-bit floats by way of f32, two in a register.
 // CHECK-LABEL: func.func @narrow_integers
 // CHECK-SAME: (%[[I:.*]]: i32)

@@ -239,6 +239,71 @@ func.func @choices(%given: f32, %n: index) attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
+// Results of more than 128 columns take the quotients of a row one after the
+// other, those of no more take turns.
+// CHECK-LABEL: func.func @wide
+// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
+// CHECK-LABEL: func.func @narrow
+// CHECK-NOT: fagpu.row_by_row
+func.func @wide(%n: index, %values: tensor<64x192xf16>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : !half
+  %none = arith.constant dense<0xFF800000> : !scores
+  %cap = arith.constant dense<30.0> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
+      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %t = math.tanh %s fastmath<arcp> : !scores
+      %z = arith.mulf %t, %cap : !scores
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z : !scores
+      }
+      %o = fagpu.product nn %one, %values : !half, tensor<64x192xf16> -> tensor<64x192xf32>
+      "keep"(%o) : (tensor<64x192xf32>) -> ()
+      fa.yield %h : !scores
+    }
+    "keep"(%r) : (!scores) -> ()
+  }
+  return
+}
+func.func @narrow(%n: index, %values: tensor<64x128xf16>) attributes {fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : !half
+  %none = arith.constant dense<0xFF800000> : !scores
+  %cap = arith.constant dense<30.0> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
+      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %t = math.tanh %s fastmath<arcp> : !scores
+      %z = arith.mulf %t, %cap : !scores
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z : !scores
+      }
+      %o = fagpu.product nn %one, %values : !half, tensor<64x128xf16> -> tensor<64x128xf32>
+      "keep"(%o) : (tensor<64x128xf32>) -> ()
+      fa.yield %h : !scores
+    }
+    "keep"(%r) : (!scores) -> ()
+  }
+  return
+}
+
 // f32 products keep all digits, and a tanh that is read elsewhere too is kept.
 // CHECK-LABEL: func.func @stays
 func.func @stays(%n: index, %s: tensor<64x64xf32>) attributes {fagpu.kernel = "sm_80"} {

@@ -13,6 +13,14 @@ module attributes {fagpu.kernel = "sm_90a"} {}
 // -----
 
 func.func @f(%x: f32) {
+  // expected-error @below {{'fagpu.row_by_row' is unit, expected it without a value beside 'fagpu.sharers'}}
+  %z = arith.divf %x, %x {fagpu.row_by_row} : f32
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
   // expected-error @below {{'fagpu.sharers' is 3 : i64, expected a power of 2}}
   %y = arith.divf %x, %x {fagpu.sharers = 3 : i64} : f32
   return

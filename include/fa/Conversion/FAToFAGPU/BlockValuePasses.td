@@ -259,7 +259,9 @@ def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
     Where the selection that hides scores alone reads the product, four elements share
     a reciprocal: hidden scores, which may be no numbers, become 0 before. That is 1.25
     instructions of the special function unit for an element and 9 others, where
-    `math.tanh fastmath<arcp>` takes 2 and 17. Elsewhere, as where another score
+    `math.tanh fastmath<arcp>` takes 2 and 17. Rows of a thread take turns, by
+    which ptxas arranges them better, unless results have more than 128 columns
+    (`fagpu.row_by_row`). Elsewhere, as where another score
     function follows, each element has its own reciprocal: 2 and 4.
 
     The absolute error is below 8e-7 c (2^-22 of the exponential, 2^-21.6 of the

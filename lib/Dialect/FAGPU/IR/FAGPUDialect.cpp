@@ -266,6 +266,14 @@ static LogicalResult verifyRunByLanes(Operation *op, Attribute value) {
                               "of one thread (elect)";
 }
 
+static LogicalResult verifyRowByRow(Operation *op, Attribute value) {
+  if (op->hasAttr(FAGPUDialect::sharersAttrName) && isa<UnitAttr>(value))
+    return success();
+  return op->emitOpError() << "'" << FAGPUDialect::rowByRowAttrName << "' is "
+                           << value << ", expected it without a value beside '"
+                           << FAGPUDialect::sharersAttrName << "'";
+}
+
 LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   StringRef name = attribute.getName();
@@ -293,6 +301,8 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "'" << name << "' is " << attribute.getValue()
                                << ", expected a power of 2";
   }
+  if (name == rowByRowAttrName)
+    return verifyRowByRow(op, attribute.getValue());
   if (name == clusterAttrName)
     return verifyCluster(op, attribute.getValue());
   if (name == blocksPerSMAttrName || name == sharedMemoryAttrName) {

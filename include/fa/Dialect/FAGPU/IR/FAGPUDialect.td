@@ -41,6 +41,9 @@ def FAGPU_Dialect : Dialect {
     /// How many quotients of a thread share one reciprocal: a power of 2. Their
     /// product has to be a normal number.
     static constexpr StringLiteral sharersAttrName = "fagpu.sharers";
+    /// On quotients that share reciprocals: those of a row follow one another.
+    /// If absent, rows of a thread take turns, in the order of its registers.
+    static constexpr StringLiteral rowByRowAttrName = "fagpu.row_by_row";
     /// On an operation that stays behind what stands before it: fagpu-pin.
     static constexpr StringLiteral pinnedAttrName = "fagpu.pinned";
     /// How many blocks share a multiprocessor, on a kernel; 1 if absent.
