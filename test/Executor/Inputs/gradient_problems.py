@@ -211,16 +211,20 @@ class Problem:
         np.add.at(du, np.where(rows, (at[1] if SINKS[self.sink][4] == "h" else at[2]) + 0 * each.astype(int), 0), each)
         return du
 
-    def gradients(self, delta, piece):
-        """Gradients of a piece (slices of batch, head, query and key) of the problem, and their conditions, by name."""
+    def gradients(self, delta, piece, terms_of_delta=None):
+        """Gradients of a piece (slices of batch, head, query and key) of the problem, and their conditions, by name.
+
+        `terms_of_delta` is the sum of magnitudes that delta is added up from, if it is not given.
+        """
+        size_of_delta = np.abs(delta) if terms_of_delta is None else terms_of_delta
         condition = 1 + np.abs(np.where(self.visible, self.x, 0))
         sums = self.sums(delta, piece, self.p, lambda a: a, lambda a, b: a - b)
         # A weight below the smallest normal number of f32 may be 0: that is its error, of which 1e-6 of a weight is the unit.
         least = np.where(self.visible, 2.0**-126 / 1e-6, 0)
-        most = self.sums(delta, piece, self.p * condition + least, np.abs, lambda a, b: a + b)
+        most = self.sums(size_of_delta, piece, self.p * condition + least, np.abs, lambda a, b: a + b)
         if self.sink:
             sums["sink_capture[0]"] = self.sums_of_sink(delta, piece, lambda a: a, np.ones_like(self.sinks))
-            most["sink_capture[0]"] = -self.sums_of_sink(delta, piece, np.abs, 1 + np.abs(self.sinks))
+            most["sink_capture[0]"] = -self.sums_of_sink(size_of_delta, piece, np.abs, 1 + np.abs(self.sinks))
         return sums, {name: np.linalg.norm(each) for name, each in most.items()}
 
     def sums(self, delta, piece, weights, part, subtract):

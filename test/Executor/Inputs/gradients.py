@@ -148,17 +148,19 @@ def whole(problem, rng, runner):
         add("%sinks", f"f32={problem.u!r}" if scalar else stored(problem.u, problem.element),
             "f32" if scalar else typed(problem.u, problem.element))
     uses_delta, uses_dlse = rng.random() < 0.3, rng.random() < 0.5
+    terms_of_delta = None
     if uses_delta:
         delta_used = problem.delta
         of = f"of(%lse : {types['lse']}) delta(%delta : {types['delta']})"
     else:
         delta_used = np.einsum("bihe,bihe->bhi", problem.do, problem.o) - (problem.dlse if uses_dlse else 0)
+        terms_of_delta = np.einsum("bihe,bihe->bhi", np.abs(problem.do), np.abs(problem.o)) + (np.abs(problem.dlse) if uses_dlse else 0)
         of = f"of(%output, %lse : {types['output']}, {types['lse']})"
     if not uses_delta and uses_dlse:
         given = f"gradients(%output_gradient, %dlse : {types['output_gradient']}, {types['dlse']})"
     else:
         given = f"gradients(%output_gradient : {types['output_gradient']})"
-    expected, magnitudes = problem.gradients(delta_used, piece)
+    expected, magnitudes = problem.gradients(delta_used, piece, terms_of_delta)
     names = [name for name in ("query", "key", "value", "capture[0]", "scale", "sink_capture[0]") if name in expected and rng.random() < 0.7]
     if runner.on_gpu:
         names = [name for name in names if not name.startswith("sink")]
@@ -257,7 +259,8 @@ def steps(problem, rng, runner):
     whole_group, problem.group = problem.group, 1
     k, v = problem.k, problem.v
     problem.k, problem.v = np.repeat(k, whole_group, 2), np.repeat(v, whole_group, 2)
-    expected, magnitudes = problem.gradients(delta, part)
+    terms_of_delta = np.einsum("bihe,bihe->bhi", np.abs(problem.do), np.abs(problem.o)) + np.abs(problem.dlse)
+    expected, magnitudes = problem.gradients(delta, part, terms_of_delta)
     problem.group, problem.k, problem.v = whole_group, k, v
     sizes = {"dq": (n, d), "dk": (m, d), "dv": (m, e)}
     for name, (rows, dim) in sizes.items():
