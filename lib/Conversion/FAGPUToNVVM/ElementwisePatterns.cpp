@@ -74,9 +74,9 @@ static Value makeHalves(Emitter &emit, Value low, Value high) {
 }
 
 /// The elements of a thread, by rows, in groups that may share a reciprocal:
-/// what is no number in a row then spoils no other row. Without
-/// `fagpu.sharers`, or at the end of a row, each is for itself. Rows take turns
-/// unless `fagpu.row_by_row` is there.
+/// what is no number in a row then spoils no other row. They are of
+/// `fagpu.sharers` elements at most and as equal as can be, or of one without
+/// it. Rows take turns unless `fagpu.row_by_row` is there.
 static SmallVector<SmallVector<int64_t>> groupElements(Operation *op,
                                                        RankedTensorType type) {
   auto sharers = op->getAttrOfType<IntegerAttr>(FAGPUDialect::sharersAttrName);
@@ -88,13 +88,13 @@ static SmallVector<SmallVector<int64_t>> groupElements(Operation *op,
                  : 0]
         .push_back(index);
   SmallVector<SmallVector<int64_t>> groups;
+  int64_t most = sharers ? sharers.getInt() : 1;
   for (auto &[row, elements] : rows) {
     ArrayRef<int64_t> left = elements;
-    for (size_t size = sharers ? sharers.getInt() : 1; !left.empty();
-         left = left.drop_front(size)) {
-      if (left.size() < size)
-        size = 1;
+    for (size_t count = llvm::divideCeil(left.size(), most); count; --count) {
+      size_t size = llvm::divideCeil(left.size(), count);
       groups.emplace_back(left.take_front(size));
+      left = left.drop_front(size);
     }
   }
   if (!op->hasAttr(FAGPUDialect::rowByRowAttrName))
@@ -135,8 +135,10 @@ struct ElementwisePattern : public ConversionPattern {
         OperationState state(op->getLoc(), op->getName(), scalars,
                              {type.getElementType()}, op->getAttrs());
         state.attributes.erase(FAGPUDialect::rowByRowAttrName);
-        if (group.size() == 1)
-          state.attributes.erase(FAGPUDialect::sharersAttrName);
+        if (state.attributes.erase(FAGPUDialect::sharersAttrName) &&
+            group.size() > 1)
+          state.addAttribute(FAGPUDialect::sharersAttrName,
+                             rewriter.getI64IntegerAttr(group.size()));
         results[index] = rewriter.create(state)->getResult(0);
       }
     rewriter.replaceOpWithMultiple(op, {results});

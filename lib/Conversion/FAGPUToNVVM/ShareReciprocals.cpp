@@ -25,7 +25,7 @@ static int64_t getSharers(arith::DivFOp op) {
 }
 
 /// Reciprocals of `divisors` from that of their product: a tree of products up,
-/// and of reciprocals down.
+/// and of reciprocals down. The last of an odd number goes up by itself.
 static SmallVector<Value> share(OpBuilder &builder, arith::DivFOp one,
                                 ArrayRef<Value> divisors) {
   Location loc = one.getLoc();
@@ -35,8 +35,10 @@ static SmallVector<Value> share(OpBuilder &builder, arith::DivFOp one,
   SmallVector<SmallVector<Value>> products = {SmallVector<Value>(divisors)};
   while (products.back().size() > 1) {
     SmallVector<Value> next;
-    for (size_t i = 0; i + 1 < products.back().size(); i += 2)
-      next.push_back(multiply(products.back()[i], products.back()[i + 1]));
+    ArrayRef<Value> left = products.back();
+    for (; left.size() > 1; left = left.drop_front(2))
+      next.push_back(multiply(left[0], left[1]));
+    llvm::append_range(next, left);
     products.push_back(std::move(next));
   }
   SmallVector<Value> reciprocals = {arith::DivFOp::create(
@@ -45,10 +47,13 @@ static SmallVector<Value> share(OpBuilder &builder, arith::DivFOp one,
       products.back().front(), one.getFastmath())};
   for (ArrayRef<Value> level : llvm::drop_begin(llvm::reverse(products))) {
     SmallVector<Value> next;
-    for (size_t i = 0; i < level.size(); i += 2) {
-      next.push_back(multiply(reciprocals[i / 2], level[i + 1]));
-      next.push_back(multiply(reciprocals[i / 2], level[i]));
+    for (; level.size() > 1; level = level.drop_front(2)) {
+      Value ofBoth = reciprocals[next.size() / 2];
+      next.push_back(multiply(ofBoth, level[1]));
+      next.push_back(multiply(ofBoth, level[0]));
     }
+    if (!level.empty())
+      next.push_back(reciprocals.back());
     reciprocals = std::move(next);
   }
   return reciprocals;
@@ -88,7 +93,7 @@ struct ShareReciprocalsPass
       for (auto op :
            llvm::make_early_inc_range(block->getOps<arith::DivFOp>())) {
         int64_t sharers = getSharers(op);
-        if (sharers == 1 || !llvm::isPowerOf2_64(sharers))
+        if (sharers == 1)
           continue;
         if (llvm::any_of(waiting, [&](arith::DivFOp other) {
               return getSharers(other) != sharers || isReadBefore(other, op);

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KernelConfig.h"
 #include "RealRange.h"
 #include "fa/Conversion/FAToFAGPU/Passes.h"
 #include "fa/Dialect/FA/IR/FA.h"
@@ -33,17 +34,49 @@ using namespace mlir;
 using namespace mlir::fa;
 using namespace mlir::fagpu;
 
-/// The largest cap: its product with the error, 8e-7, stays below 1e-4.
+/// The largest cap: its product with the error, 1e-6, stays below 1e-4.
 static constexpr float largestCap = 80.0f;
-/// exp(2 x) from which tanh(x) rounds to 1, as a power of 2; four such numbers
-/// have a product in f32.
-static constexpr float largestExponent = 30.0f;
-/// How many elements of a row share a reciprocal.
-static constexpr int64_t sharers = 4;
-/// Columns of results up to which rows of a thread take turns. Measured on an
-/// H200, bf16: 0.99 to 1.17 of the speed at head dims 64 to 128, 0.95 to 1.03
-/// at 192 and 256.
-static constexpr int64_t mostColumnsInTurns = 128;
+/// To which power of 2 the product of those that share a reciprocal is held, so
+/// that it has one in f32: where exp(2 x) is a fifth of it, tanh(x) is 1 but
+/// for 2^-23.
+static constexpr float largestExponent = 120.0f;
+
+namespace {
+/// How elements share reciprocals: at most so many of a row, in which order.
+struct Sharing {
+  int64_t sharers = 4;
+  bool isRowByRow = true;
+
+  explicit Sharing(func::FuncOp kernel);
+};
+} // namespace
+
+/// Results that fill one panel of shared memory, or two.
+static bool fillsFewPanels(int64_t columns) {
+  return columns == 64 || columns == 128;
+}
+
+/// ptxas arranges the elements of a thread by the order in which it gets them.
+/// Measured on an H200 where groups of warps take no turns, speed of five in
+/// turns of rows to four row by row: bf16, head dims 64 and 128, 0.99 to 1.14;
+/// 96 0.94 to 1.04. With turns, 0.95 to 1.04; of 4 in turns, f16 and by warps
+/// 0.99 to 1.03, head dims 192 and 256 0.95 to 1.03.
+Sharing::Sharing(func::FuncOp kernel) {
+  GPUPart part = getGPUPart(kernel);
+  if (!part.hasGroups() || part.turns)
+    return;
+  WalkResult result = kernel.walk([&](ProductOp product) {
+    auto type = cast<RankedTensorType>(product.getResult().getType());
+    bool isOther = !getElementTypeOrSelf(product.getA()).isBF16() ||
+                   (product.getForm() == MatrixForm::nn &&
+                    !fillsFewPanels(type.getDimSize(1)));
+    return isOther ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  if (!result.wasInterrupted()) {
+    sharers = 5;
+    isRowByRow = false;
+  }
+}
 
 /// The number that all elements of a block are; null if there is none.
 static Value getSplat(OpBuilder &builder, Value block) {
@@ -79,8 +112,8 @@ namespace {
 /// Expands one tanh and the product with its cap.
 class TanhExpander {
 public:
-  TanhExpander(math::TanhOp tanh, arith::MulFOp product, bool isRowByRow)
-      : tanh(tanh), product(product), isRowByRow(isRowByRow), builder(product),
+  TanhExpander(math::TanhOp tanh, arith::MulFOp product, Sharing sharing)
+      : tanh(tanh), product(product), sharing(sharing), builder(product),
         loc(tanh.getLoc()) {}
   void run();
 
@@ -100,7 +133,7 @@ private:
 
   math::TanhOp tanh;
   arith::MulFOp product;
-  bool isRowByRow;
+  Sharing sharing;
   /// Null where hidden scores may reach the product.
   arith::SelectOp hiding;
   OpBuilder builder;
@@ -168,7 +201,7 @@ void TanhExpander::clean() {
 Value TanhExpander::expand() {
   Value exponent = arith::MinimumFOp::create(
       builder, loc, arith::MulFOp::create(builder, loc, block, splat(factor)),
-      splat(largestExponent));
+      splat(largestExponent / sharing.sharers));
   Value power =
       math::Exp2Op::create(builder, loc, exponent, arith::FastMathFlags::afn);
   Value divisor = arith::AddFOp::create(builder, loc, power, splat(1.0f));
@@ -177,8 +210,8 @@ Value TanhExpander::expand() {
                                               arith::FastMathFlags::afn);
   if (hiding) {
     reciprocal->setAttr(FAGPUDialect::sharersAttrName,
-                        builder.getI64IntegerAttr(sharers));
-    if (isRowByRow)
+                        builder.getI64IntegerAttr(sharing.sharers));
+    if (sharing.isRowByRow)
       reciprocal->setAttr(FAGPUDialect::rowByRowAttrName,
                           builder.getUnitAttr());
   }
@@ -211,18 +244,6 @@ static bool multiplies16Bits(func::FuncOp kernel) {
   return !result.wasInterrupted();
 }
 
-/// Whether results are so wide that rows of a thread do not take turns.
-static bool hasWideResults(func::FuncOp kernel) {
-  WalkResult result = kernel.walk([](ProductOp product) {
-    auto type = cast<RankedTensorType>(product.getResult().getType());
-    bool isOfValues = product.getForm() == MatrixForm::nn;
-    return isOfValues && type.getDimSize(1) > mostColumnsInTurns
-               ? WalkResult::interrupt()
-               : WalkResult::advance();
-  });
-  return result.wasInterrupted();
-}
-
 namespace {
 struct ExpandTanhPass
     : public fa::impl::FAGPUExpandTanhPassBase<ExpandTanhPass> {
@@ -238,10 +259,10 @@ struct ExpandTanhPass
           !bitEnumContainsAny(flags, arith::FastMathFlags::afn))
         found.push_back(tanh);
     });
-    bool isRowByRow = hasWideResults(kernel);
+    Sharing sharing(kernel);
     for (math::TanhOp tanh : found)
       if (auto product = dyn_cast<arith::MulFOp>(*tanh->user_begin()))
-        TanhExpander(tanh, product, isRowByRow).run();
+        TanhExpander(tanh, product, sharing).run();
   }
 };
 } // namespace

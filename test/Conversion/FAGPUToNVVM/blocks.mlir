@@ -87,6 +87,21 @@ func.func @row_by_row() attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
+// Four elements of a row share by three at most: two and two.
+// CHECK-LABEL: func.func @equal_groups
+func.func @equal_groups() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    // CHECK: fagpu.role @only
+    // CHECK-COUNT-8: arith.divf %{{.*}}, %{{.*}} fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NOT: arith.divf
+    %one = arith.constant dense<1.0> : !wide
+    %column = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
+    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to !wide
+    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : !wide
+  }
+  return
+}
+
 // Integers become 16-bit floats by way of f32, two in a register.
 // CHECK-LABEL: func.func @narrow_integers
 // CHECK-SAME: (%[[I:.*]]: i32)

@@ -24,6 +24,26 @@ func.func @four(%a: f32, %b: f32, %c: f32, %d: f32, %n: f32) -> (f32, f32, f32, 
   return %w, %x, %y, %z : f32, f32, f32, f32
 }
 
+// The last of an odd number is multiplied with the others once.
+// CHECK-LABEL: func.func @three
+// CHECK-SAME: (%[[A:.*]]: f32, %[[B:.*]]: f32, %[[C:.*]]: f32)
+func.func @three(%a: f32, %b: f32, %c: f32) -> (f32, f32, f32) {
+  %one = arith.constant 1.0 : f32
+  // CHECK: %[[AB:.*]] = arith.mulf %[[A]], %[[B]]
+  // CHECK-NEXT: %[[ABC:.*]] = arith.mulf %[[AB]], %[[C]]
+  // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[ABC]] fastmath<arcp,afn> : f32
+  // CHECK-NEXT: %[[RAB:.*]] = arith.mulf %[[R]], %[[C]]
+  // CHECK-NEXT: %[[RC:.*]] = arith.mulf %[[R]], %[[AB]]
+  // CHECK-NEXT: %[[RA:.*]] = arith.mulf %[[RAB]], %[[B]]
+  // CHECK-NEXT: %[[RB:.*]] = arith.mulf %[[RAB]], %[[A]]
+  // CHECK-NOT: arith.divf
+  // CHECK: return %[[RA]], %[[RB]], %[[RC]]
+  %x = arith.divf %one, %a fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+  %y = arith.divf %one, %b fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+  %z = arith.divf %one, %c fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+  return %x, %y, %z : f32, f32, f32
+}
+
 // What is read before the last one, or is left over, has its own.
 // CHECK-LABEL: func.func @apart
 func.func @apart(%a: f32, %b: f32, %c: f32) -> (f32, f32, f32) {

@@ -35,7 +35,7 @@ func.func @cap(%given: f32, %inverse: f32, %n: index) attributes {fagpu.kernel =
       // CHECK: %[[M:.*]] = arith.minimumf %[[E]], %
       // CHECK: %[[P:.*]] = math.exp2 %[[M]] fastmath<afn>
       // CHECK: %[[D:.*]] = arith.addf %[[P]], %
-      // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+      // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D]] fastmath<arcp,afn> {fagpu.row_by_row, fagpu.sharers = 4 : i64}
       // CHECK: %[[CAPPED:.*]] = math.fma %[[R]], %
       // CHECK-NOT: math.tanh
       // CHECK: arith.select %{{.*}}, %[[CAPPED]], %
@@ -239,21 +239,21 @@ func.func @choices(%given: f32, %n: index) attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
-// Results of more than 128 columns take the quotients of a row one after the
-// other, those of no more take turns.
-// CHECK-LABEL: func.func @wide
-// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
-// CHECK-LABEL: func.func @narrow
-// CHECK-NOT: fagpu.row_by_row
-func.func @wide(%n: index, %values: tensor<64x192xf16>) attributes {fagpu.kernel = "sm_90a"} {
+// Where groups of warps take no turns, results of bf16 that fill one panel or
+// two share by five, and rows take turns: exp(2 x) is held to 2^24.
+// CHECK-LABEL: func.func @five
+// CHECK: arith.constant dense<2.400000e+01>
+// CHECK: {fagpu.sharers = 5 : i64}
+func.func @five(%n: index, %values: tensor<64x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
-  %one = arith.constant dense<1.0> : !half
+  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
   %none = arith.constant dense<0xFF800000> : !scores
   %cap = arith.constant dense<30.0> : !scores
   %zero = arith.constant dense<0.0> : !scores
   fagpu.role @compute groups(1) {
     %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
-      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %s = fagpu.product nt %one, %one : tensor<64x64xbf16>, tensor<64x64xbf16> -> !scores
       %t = math.tanh %s fastmath<arcp> : !scores
       %z = arith.mulf %t, %cap : !scores
       %partial = fa.is_partial : i1
@@ -266,7 +266,41 @@ func.func @wide(%n: index, %values: tensor<64x192xf16>) attributes {fagpu.kernel
       } else {
         scf.yield %z : !scores
       }
-      %o = fagpu.product nn %one, %values : !half, tensor<64x192xf16> -> tensor<64x192xf32>
+      %o = fagpu.product nn %one, %values : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+      "keep"(%o) : (tensor<64x128xf32>) -> ()
+      fa.yield %h : !scores
+    }
+    "keep"(%r) : (!scores) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @wide
+// CHECK: arith.constant dense<3.000000e+01>
+// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
+func.func @wide(%n: index, %values: tensor<64x192xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
+  %none = arith.constant dense<0xFF800000> : !scores
+  %cap = arith.constant dense<30.0> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
+      %s = fagpu.product nt %one, %one : tensor<64x64xbf16>, tensor<64x64xbf16> -> !scores
+      %t = math.tanh %s fastmath<arcp> : !scores
+      %z = arith.mulf %t, %cap : !scores
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z : !scores
+      }
+      %o = fagpu.product nn %one, %values : tensor<64x64xbf16>, tensor<64x192xbf16> -> tensor<64x192xf32>
       "keep"(%o) : (tensor<64x192xf32>) -> ()
       fa.yield %h : !scores
     }
@@ -274,15 +308,19 @@ func.func @wide(%n: index, %values: tensor<64x192xf16>) attributes {fagpu.kernel
   }
   return
 }
-func.func @narrow(%n: index, %values: tensor<64x128xf16>) attributes {fagpu.kernel = "sm_90a"} {
+
+// CHECK-LABEL: func.func @f16
+// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
+func.func @f16(%n: index, %values: tensor<64x128xf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
-  %one = arith.constant dense<1.0> : !half
+  %one = arith.constant dense<1.0> : tensor<64x64xf16>
   %none = arith.constant dense<0xFF800000> : !scores
   %cap = arith.constant dense<30.0> : !scores
   %zero = arith.constant dense<0.0> : !scores
   fagpu.role @compute groups(1) {
     %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
-      %s = fagpu.product nt %one, %one : !half, !half -> !scores
+      %s = fagpu.product nt %one, %one : tensor<64x64xf16>, tensor<64x64xf16> -> !scores
       %t = math.tanh %s fastmath<arcp> : !scores
       %z = arith.mulf %t, %cap : !scores
       %partial = fa.is_partial : i1
@@ -295,7 +333,40 @@ func.func @narrow(%n: index, %values: tensor<64x128xf16>) attributes {fagpu.kern
       } else {
         scf.yield %z : !scores
       }
-      %o = fagpu.product nn %one, %values : !half, tensor<64x128xf16> -> tensor<64x128xf32>
+      %o = fagpu.product nn %one, %values : tensor<64x64xf16>, tensor<64x128xf16> -> tensor<64x128xf32>
+      "keep"(%o) : (tensor<64x128xf32>) -> ()
+      fa.yield %h : !scores
+    }
+    "keep"(%r) : (!scores) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @turns
+// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
+func.func @turns(%n: index, %values: tensor<64x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles<turns>>, stages = 2>>, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
+  %none = arith.constant dense<0xFF800000> : !scores
+  %cap = arith.constant dense<30.0> : !scores
+  %zero = arith.constant dense<0.0> : !scores
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
+      %s = fagpu.product nt %one, %one : tensor<64x64xbf16>, tensor<64x64xbf16> -> !scores
+      %t = math.tanh %s fastmath<arcp> : !scores
+      %z = arith.mulf %t, %cap : !scores
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!scores) {
+        %column = fagpu.iota 1 : tensor<64x64xi32>
+        %row = fagpu.iota 0 : tensor<64x64xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
+        scf.yield %w : !scores
+      } else {
+        scf.yield %z : !scores
+      }
+      %o = fagpu.product nn %one, %values : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
       "keep"(%o) : (tensor<64x128xf32>) -> ()
       fa.yield %h : !scores
     }

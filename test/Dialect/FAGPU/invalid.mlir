@@ -21,8 +21,8 @@ func.func @f(%x: f32) {
 // -----
 
 func.func @f(%x: f32) {
-  // expected-error @below {{'fagpu.sharers' is 3 : i64, expected a power of 2}}
-  %y = arith.divf %x, %x {fagpu.sharers = 3 : i64} : f32
+  // expected-error @below {{'fagpu.sharers' is 0 : i64, expected a positive integer}}
+  %y = arith.divf %x, %x {fagpu.sharers = 0 : i64} : f32
   return
 }
 

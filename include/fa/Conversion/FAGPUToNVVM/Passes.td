@@ -127,8 +127,9 @@ def FAGPUShareReciprocalsPass : Pass<"fagpu-share-reciprocals"> {
     Scalar f32 quotients of a block that carry `fagpu.sharers = N`, N of them at a
     time, become products with reciprocals that come from one: that of the
     product of their divisors. Reciprocals take a fourth of the throughput of
-    products on the device, or less. The relative error grows by 2^-23 for 4. Whoever sets
-    the attribute knows that the product of any N divisors is a normal number.
+    products on the device, or less. Each level of the tree of products adds a
+    relative error of 2^-23 at most. Whoever sets the attribute knows that the
+    product of any N divisors has a normal number as reciprocal.
     What is left over, and what is read before the last of its N, keeps its own.
 
     Before:

@@ -295,17 +295,12 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
     return verifyDeterministic(op, attribute.getValue());
   if (name == kernelAttrName)
     return verifyKernel(op, attribute.getValue());
-  if (name == sharersAttrName) {
-    auto number = dyn_cast<IntegerAttr>(attribute.getValue());
-    if (!number || !llvm::isPowerOf2_64(number.getInt()))
-      return op->emitOpError() << "'" << name << "' is " << attribute.getValue()
-                               << ", expected a power of 2";
-  }
   if (name == rowByRowAttrName)
     return verifyRowByRow(op, attribute.getValue());
   if (name == clusterAttrName)
     return verifyCluster(op, attribute.getValue());
-  if (name == blocksPerSMAttrName || name == sharedMemoryAttrName) {
+  if (name == blocksPerSMAttrName || name == sharedMemoryAttrName ||
+      name == sharersAttrName) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 1)
       return op->emitOpError() << "'" << name << "' is " << attribute.getValue()

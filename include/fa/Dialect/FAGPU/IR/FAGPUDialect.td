@@ -38,8 +38,8 @@ def FAGPU_Dialect : Dialect {
     static constexpr StringLiteral kernelAttrName = "fagpu.kernel";
     /// `[stage, order]` of an operation in a loop that is to be pipelined.
     static constexpr StringLiteral slotAttrName = "fagpu.at";
-    /// How many quotients of a thread share one reciprocal: a power of 2. Their
-    /// product has to be a normal number.
+    /// How many quotients of a row and thread share one reciprocal at most. The
+    /// product of so many divisors has to have a normal number as reciprocal.
     static constexpr StringLiteral sharersAttrName = "fagpu.sharers";
     /// On quotients that share reciprocals: those of a row follow one another.
     /// If absent, rows of a thread take turns, in the order of its registers.
