@@ -329,7 +329,7 @@ func.func @silu_128(%q: !silu_128, %o: !silu_128) -> !silu_128 {
 
 // The ids of keys are held, and which blocks they leave is known at run time.
 // SM80-LABEL: func.func @documents_128(
-// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps<tile_order = longest_first>, block_table>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps, block_table>>
 // SM90A-LABEL: func.func @documents_128(
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2, block_table>>
 func.func @documents_128(%q: !documents_128, %o: !documents_128, %ids: tensor<2x?xi32>) -> !documents_128 {
@@ -354,7 +354,7 @@ func.func @bias_128(%q: !bias_128, %o: !bias_128, %t: tensor<2x8x?x?xbf16>) -> !
 
 // A remainder for each pair takes more than a function.
 // SM80-LABEL: func.func @dilated(
-// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, block_table>>
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps, block_table>>
 func.func @dilated(%q: !t64, %o: !t64) -> !t64 {
   %r = fa.attention ins(%q, %q, %q : !t64, !t64, !t64) outs(%o : !t64)
       mask(%b, %h, %i, %j) {
@@ -405,7 +405,7 @@ func.func @softcap_128(%q: !t128, %o: !t128, %cap: f32) -> (!t128, !t128, !t128)
 !t256 = tensor<2x?x8x256xbf16>
 
 // SM80-LABEL: func.func @documents_256(
-// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>, block_table>>
+// SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, block_table>>
 // SM90A-LABEL: func.func @documents_256(
 // SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2, block_table>>
 func.func @documents_256(%q: !t256, %o: !t256, %ids: tensor<2x?xi32>) -> !t256 {
