@@ -74,9 +74,10 @@ static Value makeHalves(Emitter &emit, Value low, Value high) {
 }
 
 /// The elements of a thread, by rows, in groups that may share a reciprocal:
-/// what is no number in a row then spoils no other row. They are of
-/// `fagpu.sharers` elements at most and as equal as can be, or of one without
-/// it. Rows take turns unless `fagpu.row_by_row` is there.
+/// what is no number in a row then spoils no other row. Groups of a row have
+/// `fagpu.sharers` elements at most, and sizes that differ by one at most;
+/// without it each element is a group. With `fagpu.interleave_rows` groups come
+/// in the order of their first registers, else row by row.
 static SmallVector<SmallVector<int64_t>> groupElements(Operation *op,
                                                        RankedTensorType type) {
   auto sharers = op->getAttrOfType<IntegerAttr>(FAGPUDialect::sharersAttrName);
@@ -97,7 +98,7 @@ static SmallVector<SmallVector<int64_t>> groupElements(Operation *op,
       left = left.drop_front(size);
     }
   }
-  if (!op->hasAttr(FAGPUDialect::rowByRowAttrName))
+  if (op->hasAttr(FAGPUDialect::interleaveRowsAttrName))
     llvm::sort(groups, [](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
       return a.front() < b.front();
     });
@@ -134,7 +135,7 @@ struct ElementwisePattern : public ConversionPattern {
                                                               : values.front());
         OperationState state(op->getLoc(), op->getName(), scalars,
                              {type.getElementType()}, op->getAttrs());
-        state.attributes.erase(FAGPUDialect::rowByRowAttrName);
+        state.attributes.erase(FAGPUDialect::interleaveRowsAttrName);
         if (state.attributes.erase(FAGPUDialect::sharersAttrName) &&
             group.size() > 1)
           state.addAttribute(FAGPUDialect::sharersAttrName,

@@ -36,46 +36,49 @@ using namespace mlir::fagpu;
 
 /// The largest cap: its product with the error, 1e-6, stays below 1e-4.
 static constexpr float largestCap = 80.0f;
-/// To which power of 2 the product of those that share a reciprocal is held, so
-/// that it has one in f32: where exp(2 x) is a fifth of it, tanh(x) is 1 but
-/// for 2^-23.
+/// The product of divisors that share a reciprocal stays below this power of 2,
+/// so that the reciprocal is a normal number. Of five each is 2^24 at most,
+/// where tanh(x) is 1 but for 2^-23.
 static constexpr float largestExponent = 120.0f;
 
 namespace {
-/// How elements share reciprocals: at most so many of a row, in which order.
+/// How many elements of a row share a reciprocal at most, and whether the rows
+/// of a thread are interleaved.
 struct Sharing {
   int64_t sharers = 4;
-  bool isRowByRow = true;
-
-  explicit Sharing(func::FuncOp kernel);
+  bool interleavesRows = false;
 };
 } // namespace
 
-/// Results that fill one panel of shared memory, or two.
-static bool fillsFewPanels(int64_t columns) {
-  return columns == 64 || columns == 128;
+/// Head dims at which five elements of interleaved rows were faster.
+static bool isFasterByFive(int64_t headDim) {
+  return headDim == 64 || headDim == 128;
 }
 
-/// ptxas arranges the elements of a thread by the order in which it gets them.
-/// Measured on an H200 where groups of warps take no turns, speed of five in
-/// turns of rows to four row by row: bf16, head dims 64 and 128, 0.99 to 1.14;
-/// 96 0.94 to 1.04. With turns, 0.95 to 1.04; of 4 in turns, f16 and by warps
-/// 0.99 to 1.03, head dims 192 and 256 0.95 to 1.03.
-Sharing::Sharing(func::FuncOp kernel) {
+/// ptxas arranges the elements of a thread by the order in which it gets them:
+/// benchmarks/results/notes/scores-and-masks.md has the speeds of eight orders.
+/// Masks have ping-pong scheduling (turns) and short queries overlap otherwise:
+/// four row by row are faster there, or others were not measured.
+static Sharing chooseSharing(func::FuncOp kernel, bool hasConstantCap) {
   GPUPart part = getGPUPart(kernel);
-  if (!part.hasGroups() || part.turns)
-    return;
+  if (!part.hasGroups() || part.turns || part.overlap != Overlap::tiles)
+    return {};
+  bool isWide = false;
   WalkResult result = kernel.walk([&](ProductOp product) {
+    auto a = cast<RankedTensorType>(product.getA().getType());
     auto type = cast<RankedTensorType>(product.getResult().getType());
-    bool isOther = !getElementTypeOrSelf(product.getA()).isBF16() ||
-                   (product.getForm() == MatrixForm::nn &&
-                    !fillsFewPanels(type.getDimSize(1)));
-    return isOther ? WalkResult::interrupt() : WalkResult::advance();
+    // Scores are sums over the head dim of queries, outputs have that of
+    // values.
+    int64_t headDim = product.getForm() == MatrixForm::nt ? a.getDimSize(1)
+                                                          : type.getDimSize(1);
+    isWide |= headDim == 128;
+    return a.getElementType().isBF16() && isFasterByFive(headDim)
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
   });
-  if (!result.wasInterrupted()) {
-    sharers = 5;
-    isRowByRow = false;
-  }
+  if (result.wasInterrupted())
+    return {};
+  return {5, /*interleavesRows=*/!isWide || !hasConstantCap};
 }
 
 /// The number that all elements of a block are; null if there is none.
@@ -112,9 +115,8 @@ namespace {
 /// Expands one tanh and the product with its cap.
 class TanhExpander {
 public:
-  TanhExpander(math::TanhOp tanh, arith::MulFOp product, Sharing sharing)
-      : tanh(tanh), product(product), sharing(sharing), builder(product),
-        loc(tanh.getLoc()) {}
+  TanhExpander(math::TanhOp tanh, arith::MulFOp product)
+      : tanh(tanh), product(product), builder(product), loc(tanh.getLoc()) {}
   void run();
 
 private:
@@ -201,7 +203,7 @@ void TanhExpander::clean() {
 Value TanhExpander::expand() {
   Value exponent = arith::MinimumFOp::create(
       builder, loc, arith::MulFOp::create(builder, loc, block, splat(factor)),
-      splat(largestExponent / sharing.sharers));
+      splat(largestExponent / static_cast<float>(sharing.sharers)));
   Value power =
       math::Exp2Op::create(builder, loc, exponent, arith::FastMathFlags::afn);
   Value divisor = arith::AddFOp::create(builder, loc, power, splat(1.0f));
@@ -211,8 +213,8 @@ Value TanhExpander::expand() {
   if (hiding) {
     reciprocal->setAttr(FAGPUDialect::sharersAttrName,
                         builder.getI64IntegerAttr(sharing.sharers));
-    if (sharing.isRowByRow)
-      reciprocal->setAttr(FAGPUDialect::rowByRowAttrName,
+    if (sharing.interleavesRows)
+      reciprocal->setAttr(FAGPUDialect::interleaveRowsAttrName,
                           builder.getUnitAttr());
   }
   Value twice = arith::MulFOp::create(builder, loc, cap, scalar(-2.0f));
@@ -228,8 +230,11 @@ void TanhExpander::run() {
   if (hiding)
     builder.setInsertionPoint(hiding->getParentOp());
   collectFactors();
-  if (hiding)
+  if (hiding) {
     clean();
+    sharing = chooseSharing(tanh->getParentOfType<func::FuncOp>(),
+                            matchPattern(cap, m_Constant()));
+  }
   product.replaceAllUsesWith(expand());
   product.erase();
 }
@@ -259,10 +264,9 @@ struct ExpandTanhPass
           !bitEnumContainsAny(flags, arith::FastMathFlags::afn))
         found.push_back(tanh);
     });
-    Sharing sharing(kernel);
     for (math::TanhOp tanh : found)
       if (auto product = dyn_cast<arith::MulFOp>(*tanh->user_begin()))
-        TanhExpander(tanh, product, sharing).run();
+        TanhExpander(tanh, product).run();
   }
 };
 } // namespace

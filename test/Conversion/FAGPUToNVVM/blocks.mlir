@@ -29,36 +29,8 @@ func.func @elementwise(%s: f32, %c: i1) attributes {fagpu.kernel = "sm_90a"} {
   return
 }
 
-// Quotients of a row share reciprocals, two and two. A thread has two rows,
-// which take turns.
-// CHECK-LABEL: func.func @rows_in_turns
-func.func @rows_in_turns() attributes {fagpu.kernel = "sm_90a"} {
-  fagpu.role @only groups(1) {
-    // CHECK: fagpu.role @only
-    // CHECK: %[[X0:.*]] = arith.sitofp
-    // CHECK-NEXT: %[[X1:.*]] = arith.sitofp
-    // CHECK-NEXT: %[[X2:.*]] = arith.sitofp
-    // CHECK-NEXT: %[[X3:.*]] = arith.sitofp
-    // CHECK-NEXT: %[[X4:.*]] = arith.sitofp
-    // CHECK-NEXT: %[[X5:.*]] = arith.sitofp
-    // CHECK-NEXT: %[[X6:.*]] = arith.sitofp
-    // CHECK-NEXT: %[[X7:.*]] = arith.sitofp
-    // CHECK: arith.divf %{{.*}}, %[[X0]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X1]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X2]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X3]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X4]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X5]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X6]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X7]] fastmath
-    %one = arith.constant dense<1.0> : !wide
-    %column = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
-    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to !wide
-    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : !wide
-  }
-  return
-}
-
+// Quotients of a row share reciprocals, two and two: one row after the other, or
+// both interleaved.
 // CHECK-LABEL: func.func @row_by_row
 func.func @row_by_row() attributes {fagpu.kernel = "sm_90a"} {
   fagpu.role @only groups(1) {
@@ -72,32 +44,98 @@ func.func @row_by_row() attributes {fagpu.kernel = "sm_90a"} {
     // CHECK-NEXT: %[[X6:.*]] = arith.sitofp
     // CHECK-NEXT: %[[X7:.*]] = arith.sitofp
     // CHECK: arith.divf %{{.*}}, %[[X0]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X1]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X4]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X5]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X2]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X3]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X6]] fastmath
-    // CHECK-NEXT: arith.divf %{{.*}}, %[[X7]] fastmath
-    %one = arith.constant dense<1.0> : !wide
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X1]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X4]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X5]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X2]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X3]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X6]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X7]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    %one = arith.constant dense<1.0> : tensor<64x16xf32, #fagpu.acc<4>>
     %column = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
-    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to !wide
-    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.row_by_row, fagpu.sharers = 2 : i64} : !wide
+    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to tensor<64x16xf32, #fagpu.acc<4>>
+    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : tensor<64x16xf32, #fagpu.acc<4>>
   }
   return
 }
 
-// Four elements of a row share by three at most: two and two.
-// CHECK-LABEL: func.func @equal_groups
-func.func @equal_groups() attributes {fagpu.kernel = "sm_90a"} {
+// CHECK-LABEL: func.func @interleaved
+func.func @interleaved() attributes {fagpu.kernel = "sm_90a"} {
   fagpu.role @only groups(1) {
     // CHECK: fagpu.role @only
-    // CHECK-COUNT-8: arith.divf %{{.*}}, %{{.*}} fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
-    // CHECK-NOT: arith.divf
-    %one = arith.constant dense<1.0> : !wide
+    // CHECK: %[[X0:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X1:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X2:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X3:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X4:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X5:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X6:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X7:.*]] = arith.sitofp
+    // CHECK: arith.divf %{{.*}}, %[[X0]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X1]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X2]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X3]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X4]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X5]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X6]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X7]] fastmath<arcp,afn> {fagpu.sharers = 2 : i64} : f32
+    %one = arith.constant dense<1.0> : tensor<64x16xf32, #fagpu.acc<4>>
     %column = fagpu.iota 1 : tensor<64x16xi32, #fagpu.acc<4>>
-    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to !wide
-    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : !wide
+    %x = arith.sitofp %column : tensor<64x16xi32, #fagpu.acc<4>> to tensor<64x16xf32, #fagpu.acc<4>>
+    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.interleave_rows, fagpu.sharers = 2 : i64} : tensor<64x16xf32, #fagpu.acc<4>>
+  }
+  return
+}
+
+// Ten elements of a row share by four at most: four, three and three.
+// CHECK-LABEL: func.func @groups_of_unlike_sizes
+func.func @groups_of_unlike_sizes() attributes {fagpu.kernel = "sm_90a"} {
+  fagpu.role @only groups(1) {
+    // CHECK: fagpu.role @only
+    // CHECK: %[[X0:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X1:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X2:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X3:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X4:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X5:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X6:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X7:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X8:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X9:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X10:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X11:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X12:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X13:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X14:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X15:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X16:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X17:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X18:.*]] = arith.sitofp
+    // CHECK-NEXT: %[[X19:.*]] = arith.sitofp
+    // CHECK: arith.divf %{{.*}}, %[[X0]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X1]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X4]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X5]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X2]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X3]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X6]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X7]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X8]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X9]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X12]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X10]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X11]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X14]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X13]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X16]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X17]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X15]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X18]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    // CHECK-NEXT: arith.divf %{{.*}}, %[[X19]] fastmath<arcp,afn> {fagpu.sharers = 3 : i64} : f32
+    %one = arith.constant dense<1.0> : tensor<64x40xf32, #fagpu.acc<4>>
+    %column = fagpu.iota 1 : tensor<64x40xi32, #fagpu.acc<4>>
+    %x = arith.sitofp %column : tensor<64x40xi32, #fagpu.acc<4>> to tensor<64x40xf32, #fagpu.acc<4>>
+    %y = arith.divf %one, %x fastmath<arcp,afn> {fagpu.interleave_rows, fagpu.sharers = 4 : i64} : tensor<64x40xf32, #fagpu.acc<4>>
   }
   return
 }

@@ -2,6 +2,7 @@
 
 !half = tensor<64x64xf16>
 !scores = tensor<64x64xf32>
+!wide = tensor<64x96xf32>
 
 // A cap of run time that is held to small numbers. In partial blocks what is
 // hidden becomes 0 first: it may be no number, and shares a reciprocal with the
@@ -35,7 +36,7 @@ func.func @cap(%given: f32, %inverse: f32, %n: index) attributes {fagpu.kernel =
       // CHECK: %[[M:.*]] = arith.minimumf %[[E]], %
       // CHECK: %[[P:.*]] = math.exp2 %[[M]] fastmath<afn>
       // CHECK: %[[D:.*]] = arith.addf %[[P]], %
-      // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D]] fastmath<arcp,afn> {fagpu.row_by_row, fagpu.sharers = 4 : i64}
+      // CHECK: %[[R:.*]] = arith.divf %{{.*}}, %[[D]] fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
       // CHECK: %[[CAPPED:.*]] = math.fma %[[R]], %
       // CHECK-NOT: math.tanh
       // CHECK: arith.select %{{.*}}, %[[CAPPED]], %
@@ -239,138 +240,325 @@ func.func @choices(%given: f32, %n: index) attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
-// Where groups of warps take no turns, results of bf16 that fill one panel or
-// two share by five, and rows take turns: exp(2 x) is held to 2^24.
-// CHECK-LABEL: func.func @five
-// CHECK: arith.constant dense<2.400000e+01>
-// CHECK: {fagpu.sharers = 5 : i64}
-func.func @five(%n: index, %values: tensor<64x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+// In kernels of bf16 by warp groups without ping-pong scheduling, head dims 64 or
+// 128, five elements share a reciprocal and exp(2 x) is held to 2^24. Rows are
+// interleaved but for a constant cap at 128. In all others four do, row by row,
+// and to 2^30.
+// CHECK-LABEL: func.func @five(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<2.400000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.interleave_rows, fagpu.sharers = 5 : i64}
+func.func @five(%n: index, %given: f32, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
     target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
-  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
-  %none = arith.constant dense<0xFF800000> : !scores
-  %cap = arith.constant dense<30.0> : !scores
-  %zero = arith.constant dense<0.0> : !scores
+  %none = arith.constant dense<0xFF800000> : !wide
+  %least = arith.constant -50.0 : f32
+  %greatest = arith.constant 50.0 : f32
+  %above = arith.maximumf %given, %least : f32
+  %held = arith.minimumf %above, %greatest : f32
+  %cap = tensor.splat %held : !wide
+  %zero = arith.constant dense<0.0> : !wide
   fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
-      %s = fagpu.product nt %one, %one : tensor<64x64xbf16>, tensor<64x64xbf16> -> !scores
-      %t = math.tanh %s fastmath<arcp> : !scores
-      %z = arith.mulf %t, %cap : !scores
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
       %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!scores) {
-        %column = fagpu.iota 1 : tensor<64x64xi32>
-        %row = fagpu.iota 0 : tensor<64x64xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
-        scf.yield %w : !scores
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
       } else {
-        scf.yield %z : !scores
+        scf.yield %z : !wide
       }
-      %o = fagpu.product nn %one, %values : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
       "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !scores
+      fa.yield %h : !wide
     }
-    "keep"(%r) : (!scores) -> ()
+    "keep"(%r) : (!wide) -> ()
   }
   return
 }
 
-// CHECK-LABEL: func.func @wide
-// CHECK: arith.constant dense<3.000000e+01>
-// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
-func.func @wide(%n: index, %values: tensor<64x192xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+// CHECK-LABEL: func.func @five_with_constant_cap(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<2.400000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 5 : i64}
+func.func @five_with_constant_cap(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
     target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
-  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
-  %none = arith.constant dense<0xFF800000> : !scores
-  %cap = arith.constant dense<30.0> : !scores
-  %zero = arith.constant dense<0.0> : !scores
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
   fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
-      %s = fagpu.product nt %one, %one : tensor<64x64xbf16>, tensor<64x64xbf16> -> !scores
-      %t = math.tanh %s fastmath<arcp> : !scores
-      %z = arith.mulf %t, %cap : !scores
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
       %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!scores) {
-        %column = fagpu.iota 1 : tensor<64x64xi32>
-        %row = fagpu.iota 0 : tensor<64x64xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
-        scf.yield %w : !scores
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
       } else {
-        scf.yield %z : !scores
+        scf.yield %z : !wide
       }
-      %o = fagpu.product nn %one, %values : tensor<64x64xbf16>, tensor<64x192xbf16> -> tensor<64x192xf32>
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
+      "keep"(%o) : (tensor<64x128xf32>) -> ()
+      fa.yield %h : !wide
+    }
+    "keep"(%r) : (!wide) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @five_64(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<2.400000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.interleave_rows, fagpu.sharers = 5 : i64}
+func.func @five_64(%n: index, %query: tensor<64x64xbf16>, %keys: tensor<96x64xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x64xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x64xbf16>, tensor<96x64xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
+      } else {
+        scf.yield %z : !wide
+      }
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x64xbf16> -> tensor<64x64xf32>
+      "keep"(%o) : (tensor<64x64xf32>) -> ()
+      fa.yield %h : !wide
+    }
+    "keep"(%r) : (!wide) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @other_head_dim(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+func.func @other_head_dim(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x192xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
+      } else {
+        scf.yield %z : !wide
+      }
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x192xbf16> -> tensor<64x192xf32>
       "keep"(%o) : (tensor<64x192xf32>) -> ()
-      fa.yield %h : !scores
+      fa.yield %h : !wide
     }
-    "keep"(%r) : (!scores) -> ()
+    "keep"(%r) : (!wide) -> ()
   }
   return
 }
 
-// CHECK-LABEL: func.func @f16
-// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
-func.func @f16(%n: index, %values: tensor<64x128xf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+// CHECK-LABEL: func.func @other_query_head_dim(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+func.func @other_query_head_dim(%n: index, %query: tensor<64x192xbf16>, %keys: tensor<96x192xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
     target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
-  %one = arith.constant dense<1.0> : tensor<64x64xf16>
-  %none = arith.constant dense<0xFF800000> : !scores
-  %cap = arith.constant dense<30.0> : !scores
-  %zero = arith.constant dense<0.0> : !scores
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
   fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
-      %s = fagpu.product nt %one, %one : tensor<64x64xf16>, tensor<64x64xf16> -> !scores
-      %t = math.tanh %s fastmath<arcp> : !scores
-      %z = arith.mulf %t, %cap : !scores
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x192xbf16>, tensor<96x192xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
       %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!scores) {
-        %column = fagpu.iota 1 : tensor<64x64xi32>
-        %row = fagpu.iota 0 : tensor<64x64xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
-        scf.yield %w : !scores
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
       } else {
-        scf.yield %z : !scores
+        scf.yield %z : !wide
       }
-      %o = fagpu.product nn %one, %values : tensor<64x64xf16>, tensor<64x128xf16> -> tensor<64x128xf32>
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
       "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !scores
+      fa.yield %h : !wide
     }
-    "keep"(%r) : (!scores) -> ()
+    "keep"(%r) : (!wide) -> ()
   }
   return
 }
 
-// CHECK-LABEL: func.func @turns
-// CHECK: {fagpu.row_by_row, fagpu.sharers = 4 : i64}
-func.func @turns(%n: index, %values: tensor<64x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 64,
+// CHECK-LABEL: func.func @f16(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+func.func @f16(%n: index, %query: tensor<64x128xf16>, %keys: tensor<96x128xf16>, %weights: tensor<64x96xf16>,
+    %values: tensor<96x128xf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x128xf16>, tensor<96x128xf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
+      } else {
+        scf.yield %z : !wide
+      }
+      %o = fagpu.product nn %weights, %values : tensor<64x96xf16>, tensor<96x128xf16> -> tensor<64x128xf32>
+      "keep"(%o) : (tensor<64x128xf32>) -> ()
+      fa.yield %h : !wide
+    }
+    "keep"(%r) : (!wide) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @ping_pong(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+func.func @ping_pong(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
     target = #fa.gpu<warp_groups<groups = 1, overlap = tiles<turns>>, stages = 2>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
-  %one = arith.constant dense<1.0> : tensor<64x64xbf16>
-  %none = arith.constant dense<0xFF800000> : !scores
-  %cap = arith.constant dense<30.0> : !scores
-  %zero = arith.constant dense<0.0> : !scores
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
   fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 64 iter_args(%a = %zero) -> (!scores) {
-      %s = fagpu.product nt %one, %one : tensor<64x64xbf16>, tensor<64x64xbf16> -> !scores
-      %t = math.tanh %s fastmath<arcp> : !scores
-      %z = arith.mulf %t, %cap : !scores
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
       %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!scores) {
-        %column = fagpu.iota 1 : tensor<64x64xi32>
-        %row = fagpu.iota 0 : tensor<64x64xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x64xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x64xi1>, !scores
-        scf.yield %w : !scores
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
       } else {
-        scf.yield %z : !scores
+        scf.yield %z : !wide
       }
-      %o = fagpu.product nn %one, %values : tensor<64x64xbf16>, tensor<64x128xbf16> -> tensor<64x128xf32>
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
       "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !scores
+      fa.yield %h : !wide
     }
-    "keep"(%r) : (!scores) -> ()
+    "keep"(%r) : (!wide) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @few_queries(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+func.func @few_queries(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
+    target = #fa.gpu<warp_groups<groups = 1, overlap = keys<rescale = before_product>>, stages = 2>>, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
+      } else {
+        scf.yield %z : !wide
+      }
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
+      "keep"(%o) : (tensor<64x128xf32>) -> ()
+      fa.yield %h : !wide
+    }
+    "keep"(%r) : (!wide) -> ()
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @warps(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
+// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
+func.func @warps(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
+    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
+    target = #fa.gpu<warps>>, fagpu.kernel = "sm_90a"} {
+  %c0 = arith.constant 0 : index
+  %none = arith.constant dense<0xFF800000> : !wide
+  %cap = arith.constant dense<50.0> : !wide
+  %zero = arith.constant dense<0.0> : !wide
+  fagpu.role @compute groups(1) {
+    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
+      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
+      %t = math.tanh %s fastmath<arcp> : !wide
+      %z = arith.mulf %t, %cap : !wide
+      %partial = fa.is_partial : i1
+      %h = scf.if %partial -> (!wide) {
+        %column = fagpu.iota 1 : tensor<64x96xi32>
+        %row = fagpu.iota 0 : tensor<64x96xi32>
+        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
+        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
+        scf.yield %w : !wide
+      } else {
+        scf.yield %z : !wide
+      }
+      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
+      "keep"(%o) : (tensor<64x128xf32>) -> ()
+      fa.yield %h : !wide
+    }
+    "keep"(%r) : (!wide) -> ()
   }
   return
 }

@@ -13,16 +13,40 @@ module attributes {fagpu.kernel = "sm_90a"} {}
 // -----
 
 func.func @f(%x: f32) {
-  // expected-error @below {{'fagpu.row_by_row' is unit, expected it without a value beside 'fagpu.sharers'}}
-  %z = arith.divf %x, %x {fagpu.row_by_row} : f32
+  // expected-error @below {{has 'fagpu.interleave_rows', expected 'fagpu.sharers' beside it}}
+  %y = arith.divf %x, %x {fagpu.interleave_rows} : f32
   return
 }
 
 // -----
 
 func.func @f(%x: f32) {
-  // expected-error @below {{'fagpu.sharers' is 0 : i64, expected a positive integer}}
+  // expected-error @below {{'fagpu.interleave_rows' is true, expected no value}}
+  %y = arith.divf %x, %x {fagpu.interleave_rows = true, fagpu.sharers = 2 : i64} : f32
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @below {{'fagpu.sharers' is 0 : i64, expected an i64 of 1 or more on an arith.divf}}
   %y = arith.divf %x, %x {fagpu.sharers = 0 : i64} : f32
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @below {{'fagpu.sharers' is 2 : si64, expected an i64 of 1 or more on an arith.divf}}
+  %y = arith.divf %x, %x {fagpu.sharers = 2 : si64} : f32
+  return
+}
+
+// -----
+
+func.func @f(%x: f32) {
+  // expected-error @below {{'fagpu.sharers' is 2 : i64, expected an i64 of 1 or more on an arith.divf}}
+  %y = arith.mulf %x, %x {fagpu.sharers = 2 : i64} : f32
   return
 }
 

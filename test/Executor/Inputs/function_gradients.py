@@ -5,7 +5,7 @@
 
 Each function has tensors, a weight, a table and a number as arguments and is a random chain of products, attention, arithmetic on
 tensors, transposes, broadcasts, sums, slices and shapes, whose values are used again. What the gradients say of a random direction
-is compared with differences of the function's own result, which are of float64. The last line is `N passed, N failed`.
+is compared with float64 differences of the function's own result. The last line is `N passed, N failed`.
 """
 
 import argparse

@@ -214,7 +214,8 @@ class Problem:
     def gradients(self, delta, piece, terms_of_delta=None):
         """Gradients of a piece (slices of batch, head, query and key) of the problem, and their conditions, by name.
 
-        `terms_of_delta` is the sum of magnitudes that delta is added up from, if it is not given.
+        `terms_of_delta`: where delta is computed from the output and its gradient, the sum of its terms' magnitudes; None where
+        it is an input.
         """
         size_of_delta = np.abs(delta) if terms_of_delta is None else terms_of_delta
         condition = 1 + np.abs(np.where(self.visible, self.x, 0))

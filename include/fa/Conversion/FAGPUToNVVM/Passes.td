@@ -129,7 +129,7 @@ def FAGPUShareReciprocalsPass : Pass<"fagpu-share-reciprocals"> {
     product of their divisors. Reciprocals take a fourth of the throughput of
     products on the device, or less. Each level of the tree of products adds a
     relative error of 2^-23 at most. Whoever sets the attribute knows that the
-    product of any N divisors has a normal number as reciprocal.
+    product of any N divisors or fewer, and its reciprocal, are normal numbers.
     What is left over, and what is read before the last of its N, keeps its own.
 
     Before:

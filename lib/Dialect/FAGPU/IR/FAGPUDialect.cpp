@@ -266,12 +266,25 @@ static LogicalResult verifyRunByLanes(Operation *op, Attribute value) {
                               "of one thread (elect)";
 }
 
-static LogicalResult verifyRowByRow(Operation *op, Attribute value) {
-  if (op->hasAttr(FAGPUDialect::sharersAttrName) && isa<UnitAttr>(value))
+static LogicalResult verifySharers(Operation *op, Attribute value) {
+  auto number = dyn_cast<IntegerAttr>(value);
+  if (isa<arith::DivFOp>(op) && number &&
+      number.getType().isSignlessInteger(64) && number.getInt() > 0)
     return success();
-  return op->emitOpError() << "'" << FAGPUDialect::rowByRowAttrName << "' is "
-                           << value << ", expected it without a value beside '"
-                           << FAGPUDialect::sharersAttrName << "'";
+  return op->emitOpError() << "'" << FAGPUDialect::sharersAttrName << "' is "
+                           << value
+                           << ", expected an i64 of 1 or more on an arith.divf";
+}
+
+static LogicalResult verifyInterleaveRows(Operation *op, Attribute value) {
+  StringRef name = FAGPUDialect::interleaveRowsAttrName;
+  if (!isa<UnitAttr>(value))
+    return op->emitOpError()
+           << "'" << name << "' is " << value << ", expected no value";
+  if (op->hasAttr(FAGPUDialect::sharersAttrName))
+    return success();
+  return op->emitOpError() << "has '" << name << "', expected '"
+                           << FAGPUDialect::sharersAttrName << "' beside it";
 }
 
 LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
@@ -295,12 +308,13 @@ LogicalResult FAGPUDialect::verifyOperationAttribute(Operation *op,
     return verifyDeterministic(op, attribute.getValue());
   if (name == kernelAttrName)
     return verifyKernel(op, attribute.getValue());
-  if (name == rowByRowAttrName)
-    return verifyRowByRow(op, attribute.getValue());
+  if (name == sharersAttrName)
+    return verifySharers(op, attribute.getValue());
+  if (name == interleaveRowsAttrName)
+    return verifyInterleaveRows(op, attribute.getValue());
   if (name == clusterAttrName)
     return verifyCluster(op, attribute.getValue());
-  if (name == blocksPerSMAttrName || name == sharedMemoryAttrName ||
-      name == sharersAttrName) {
+  if (name == blocksPerSMAttrName || name == sharedMemoryAttrName) {
     auto number = dyn_cast<IntegerAttr>(attribute.getValue());
     if (!number || number.getInt() < 1)
       return op->emitOpError() << "'" << name << "' is " << attribute.getValue()

@@ -11,20 +11,21 @@ from .layout import valid_rows
 REFERENCE_BOUND = 1e-12
 
 
-def relative_error(actual, expected, smallest=0.0):
+def relative_error(actual, expected, rounding=0.0):
     """Norm of the difference over the norm of the reference where both are finite;
-    the absolute norm where that is zero. `smallest` is the distance of the smallest
-    numbers of the result's type, which each element may be off by."""
+    the absolute norm where that is zero. Each element may be off by `rounding` more."""
     finite = np.isfinite(expected)
     difference = np.linalg.norm(actual[finite] - expected[finite])
-    difference = max(difference - smallest * np.sqrt(np.count_nonzero(finite)), 0.0)
+    difference = max(difference - rounding * np.sqrt(np.count_nonzero(finite)), 0.0)
     norm = np.linalg.norm(expected[finite])
     return difference / norm if norm > 0 else difference
 
 
-def relative_error_of(dtype):
-    """The relative error of results of a type."""
-    return functools.partial(relative_error, smallest=float(ml_dtypes.finfo(dtype).smallest_subnormal))
+def relative_error_of(dtype, rounded=1):
+    """The relative error of results of a type, of which one side is rounded, or both. Below the smallest normal number
+    that errs by half the spacing of subnormal numbers."""
+    spacing = float(ml_dtypes.finfo(dtype).smallest_subnormal)
+    return functools.partial(relative_error, rounding=rounded * spacing / 2)
 
 
 def absolute_error(actual, expected):
@@ -88,7 +89,7 @@ def check_against(problem, results, others):
     bounds = [problem.output_bound, problem.lse_bound]
     complaints = []
     for name, dims, error, bound, actual, other in zip(
-            ["o", "lse"], [function.dims[3], "bhs"], [relative_error_of(results[0].dtype), absolute_error],
+            ["o", "lse"], [function.dims[3], "bhs"], [relative_error_of(results[0].dtype, rounded=2), absolute_error],
             bounds, results, others):
         valid = valid_rows(problem, actual, dims)
         complaints += compare(f"{name} against the CPU", actual.astype(np.float64)[valid],

@@ -166,7 +166,7 @@ module {
           %36 = arith.minimumf %35, %cst_15 : tensor<64x128xf32, #fagpu.acc<4>>
           %37 = math.exp2 %36 fastmath<afn> : tensor<64x128xf32, #fagpu.acc<4>>
           %38 = arith.addf %37, %cst_14 : tensor<64x128xf32, #fagpu.acc<4>>
-          %39 = arith.divf %cst_14, %38 fastmath<arcp,afn> {fagpu.row_by_row, fagpu.sharers = 4 : i64} : tensor<64x128xf32, #fagpu.acc<4>>
+          %39 = arith.divf %cst_14, %38 fastmath<arcp,afn> {fagpu.sharers = 4 : i64} : tensor<64x128xf32, #fagpu.acc<4>>
           %40 = math.fma %39, %cst_13, %cst_12 : tensor<64x128xf32, #fagpu.acc<4>>
           %41 = scf.if %32 -> (tensor<64x128xf32, #fagpu.acc<4>>) {
             %index = fagpu.iota 1 : tensor<64x128xi32, #fagpu.acc<4>>

@@ -38,12 +38,14 @@ def FAGPU_Dialect : Dialect {
     static constexpr StringLiteral kernelAttrName = "fagpu.kernel";
     /// `[stage, order]` of an operation in a loop that is to be pipelined.
     static constexpr StringLiteral slotAttrName = "fagpu.at";
-    /// How many quotients of a row and thread share one reciprocal at most. The
-    /// product of so many divisors has to have a normal number as reciprocal.
+    /// The most quotients, of one row in one thread, that share a reciprocal. The
+    /// product of so many divisors or fewer, and its reciprocal, have to be normal
+    /// numbers.
     static constexpr StringLiteral sharersAttrName = "fagpu.sharers";
-    /// On quotients that share reciprocals: those of a row follow one another.
-    /// If absent, rows of a thread take turns, in the order of its registers.
-    static constexpr StringLiteral rowByRowAttrName = "fagpu.row_by_row";
+    /// On quotients that share reciprocals: the rows of a thread are interleaved,
+    /// in the order of its registers. If absent, one row follows the other.
+    static constexpr StringLiteral interleaveRowsAttrName =
+        "fagpu.interleave_rows";
     /// On an operation that stays behind what stands before it: fagpu-pin.
     static constexpr StringLiteral pinnedAttrName = "fagpu.pinned";
     /// How many blocks share a multiprocessor, on a kernel; 1 if absent.
