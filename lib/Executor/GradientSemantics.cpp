@@ -361,13 +361,7 @@ static void addElement(Array &target, ArrayRef<int64_t> indices, double value) {
 
 static LogicalResult compileScatterGradient(ScatterGradientOp op,
                                             LaneBuilder &builder) {
-  // Arguments: gradient, score, batch, head, query, key, then captures; of a
-  // sink neither score nor key.
-  auto whole = dyn_cast<AttentionGradientOp>(op->getParentOp());
-  bool isOfSink = whole && op->getParentRegion() == &whole.getSinkGradient();
-  unsigned capture =
-      cast<BlockArgument>(op.getCapture()).getArgNumber() - (isOfSink ? 4 : 6);
-  unsigned target = builder.useContextObject(capture);
+  unsigned target = builder.useContextObject(op.getCaptureNumber());
   unsigned value = builder.getLanes(op.getValue());
   SmallVector<unsigned> indices = llvm::map_to_vector(
       op.getIndices(), [&](Value index) { return builder.getLanes(index); });

@@ -170,13 +170,13 @@ static ScatterGradientOp findScatter(AttentionGradientOp op, int64_t capture) {
   if (op.getScoreGradient().empty())
     return {};
   ScatterGradientOp scatter;
-  for (Operation *user :
-       op.getScoreGradient().front().getArgument(6 + capture).getUsers())
-    if (auto found = dyn_cast<ScatterGradientOp>(user)) {
-      if (scatter)
-        return {};
-      scatter = found;
-    }
+  for (auto each : op.getScoreGradient().front().getOps<ScatterGradientOp>()) {
+    if (each.getCaptureNumber() != capture)
+      continue;
+    if (scatter)
+      return {};
+    scatter = each;
+  }
   return scatter;
 }
 

@@ -172,8 +172,7 @@ LogicalResult GradientBlock::collectAdditions(
   }
   auto [numbers, gradients, ofScale] = getAddedTo();
   for (ScatteredBlock &block : scattered) {
-    int64_t capture =
-        cast<BlockArgument>(block.op.getCapture()).getArgNumber() - 6;
+    int64_t capture = block.op.getCaptureNumber();
     const auto *found = llvm::find(numbers, capture);
     if (found == numbers.end())
       continue;

@@ -352,20 +352,31 @@ void AttentionGradientOp::getCanonicalizationPatterns(
 // ScatterGradientOp
 //===----------------------------------------------------------------------===//
 
+/// Arguments before the captures: the gradient, batch, head and query; of a
+/// score also the score and the key.
+static unsigned countFirstArguments(bool isOfSink) { return isOfSink ? 4 : 6; }
+
+bool ScatterGradientOp::isOfSink() {
+  auto whole = dyn_cast<AttentionGradientOp>((*this)->getParentOp());
+  return whole && (*this)->getParentRegion() == &whole.getSinkGradient();
+}
+
+int64_t ScatterGradientOp::getCaptureNumber() {
+  return cast<BlockArgument>(getCapture()).getArgNumber() -
+         countFirstArguments(isOfSink());
+}
+
 LogicalResult ScatterGradientOp::verify() {
   auto parent = cast<GradientLikeOpInterface>((*this)->getParentOp());
-  auto whole = dyn_cast<AttentionGradientOp>(parent.getOperation());
-  Region *region = (*this)->getParentRegion();
-  bool isOfSink = whole && region == &whole.getSinkGradient();
-  if (!isOfSink && region != &parent.getScoreGradient())
+  if (!isOfSink() && (*this)->getParentRegion() != &parent.getScoreGradient())
     return emitOpError("stands outside of the score_gradient region, which "
                        "alone adds to gradients");
   auto argument = dyn_cast<BlockArgument>(getCapture());
   if (!argument || argument.getOwner() != (*this)->getBlock() ||
-      argument.getArgNumber() < (isOfSink ? 4 : 6))
+      argument.getArgNumber() < countFirstArguments(isOfSink()))
     return emitOpError("adds to the gradient of a value that is no capture, "
                        "expected an argument behind the ")
-           << (isOfSink ? "fourth" : "sixth");
+           << (isOfSink() ? "fourth" : "sixth");
   auto shaped = dyn_cast<ShapedType>(getCapture().getType());
   int64_t rank = shaped ? shaped.getRank() : 0;
   if (static_cast<int64_t>(getIndices().size()) != rank)
@@ -377,7 +388,7 @@ LogicalResult ScatterGradientOp::verify() {
     if (dependsOn(index, argument.getOwner()->getArgument(0)))
       return emitOpError("adds at an index that depends on the gradient, "
                          "expected one of ")
-             << (isOfSink ? "" : "scores, ") << "positions and captures";
+             << (isOfSink() ? "" : "scores, ") << "positions and captures";
   return success();
 }
 

@@ -19,9 +19,7 @@ using namespace mlir;
 using namespace mlir::fa;
 
 /// Arguments of a region before its captures.
-static constexpr unsigned numScoreArguments = 5, numMaskArguments = 4,
-                          numScoreGradientArguments = 6,
-                          numSinkGradientArguments = 4;
+static constexpr unsigned numScoreArguments = 5, numMaskArguments = 4;
 
 static Value getYielded(Region &region) {
   return region.front().getTerminator()->getOperand(0);
@@ -233,18 +231,16 @@ struct SimplifyMaskCaptures : public OpRewritePattern<OpTy> {
 };
 } // namespace
 
-/// Erases what a region adds to gradients of captures, behind so many other
-/// arguments, that are not `asked` for. Returns whether there was any.
+/// Erases what a region adds to gradients of captures that are not `asked` for.
+/// Returns whether there was any.
 static bool dropScatters(RewriterBase &rewriter, Region &region,
-                         unsigned numArguments, ArrayRef<int64_t> asked) {
+                         ArrayRef<int64_t> asked) {
   bool hasChanged = false;
   if (region.empty())
     return hasChanged;
   for (auto scatter :
        llvm::make_early_inc_range(region.front().getOps<ScatterGradientOp>())) {
-    int64_t capture =
-        cast<BlockArgument>(scatter.getCapture()).getArgNumber() - numArguments;
-    if (llvm::is_contained(asked, capture))
+    if (llvm::is_contained(asked, scatter.getCaptureNumber()))
       continue;
     rewriter.eraseOp(scatter);
     hasChanged = true;
@@ -261,12 +257,10 @@ template <typename OpTy> struct DropScatters : public OpRewritePattern<OpTy> {
   LogicalResult matchAndRewrite(OpTy op,
                                 PatternRewriter &rewriter) const override {
     bool hasChanged =
-        dropScatters(rewriter, op.getScoreGradient(), numScoreGradientArguments,
-                     op.getDifferentiated());
+        dropScatters(rewriter, op.getScoreGradient(), op.getDifferentiated());
     if constexpr (std::is_same_v<OpTy, AttentionGradientOp>)
-      hasChanged |=
-          dropScatters(rewriter, op.getSinkGradient(), numSinkGradientArguments,
-                       op.getDifferentiatedSink());
+      hasChanged |= dropScatters(rewriter, op.getSinkGradient(),
+                                 op.getDifferentiatedSink());
     return success(hasChanged);
   }
 };

@@ -183,9 +183,8 @@ static void addScattered(OpTy step, PairTensors &pairs, BlockTensors &block,
   Block &body = step.getScoreGradient().front();
   for (auto [scatter, value] : llvm::zip_equal(
            body.template getOps<ScatterGradientOp>(), gradient.scattered)) {
-    int64_t capture =
-        cast<BlockArgument>(scatter.getCapture()).getArgNumber() - 6;
-    const auto *found = llvm::find(step.getDifferentiated(), capture);
+    const auto *found =
+        llvm::find(step.getDifferentiated(), scatter.getCaptureNumber());
     if (found == step.getDifferentiated().end())
       continue;
     Value destination =

@@ -164,8 +164,8 @@ bool SinkGradients::ownsElements() {
 
 /// Adds to an element of a sum, if it is one.
 void SinkGradients::scatter(ScatterGradientOp add, const IRMapping &mapping) {
-  int64_t capture = cast<BlockArgument>(add.getCapture()).getArgNumber() - 4;
-  const auto *found = llvm::find(op.getDifferentiatedSink(), capture);
+  const auto *found =
+      llvm::find(op.getDifferentiatedSink(), add.getCaptureNumber());
   if (found == op.getDifferentiatedSink().end())
     return;
   Value sum = sums[found - op.getDifferentiatedSink().begin()];

@@ -134,6 +134,12 @@ def FA_ScatterGradientOp : FA_Op<"scatter_gradient", [
   let assemblyFormat = [{
     $value `to` $capture `[` $indices `]` attr-dict `:` type($value) `,` type($capture)
   }];
+  let extraClassDeclaration = [{
+    /// Whether it adds to the gradient of what a sink captures, not a score.
+    bool isOfSink();
+    /// Which capture of the score or of the sink it is, from 0 on.
+    int64_t getCaptureNumber();
+  }];
   let hasVerifier = 1;
 }
 
