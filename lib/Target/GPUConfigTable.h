@@ -8,7 +8,7 @@
 // The table lists blocks and the GPU's part of a configuration for kinds
 // of problems. The first row that takes the problem and fits is chosen. The
 // last row of a chip for an element type serves what no row fits, with smaller
-// blocks. GPUConfigs.cpp reads the table.
+// blocks. Then how a tanh is computed. GPUConfigs.cpp reads the tables.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,6 +34,7 @@ struct Row {
   int64_t mostInMean = 0;
   int64_t queryBlock = 0, keyBlock = 0;
   bool rescalesBeforeIfUnmasked = false;
+  bool dependsOnMask = false;
   GPUPart part;
 
   /// A row for these chips; for every one where none is named.
@@ -90,14 +91,14 @@ struct Row {
     return set(part.overlap, Overlap::tiles).set(part.stages, 2);
   }
   constexpr Row &stages(int64_t number) { return set(part.stages, number); }
-  /// But for some tanhs (`getTile`).
+  /// But for some tanhs (`scheduleTanh`).
   constexpr Row &takingTurns() { return set(part.turns, true); }
-  constexpr Row &rescaledBefore() {
-    return set(part.rescale, RescalePlace::before_product);
-  }
   constexpr Row &rescaledBeforeIfUnmasked() {
     return set(rescalesBeforeIfUnmasked, true);
   }
+  /// With a mask and no score function: where keys are hidden on both sides the
+  /// output is rescaled before the product, else no turns are taken.
+  constexpr Row &dependingOnMask() { return set(dependsOnMask, true); }
   /// Without a mask and a score function, copies need few registers.
   constexpr Row &copyingIfPlain(int64_t registers) {
     return set(part.copyingRegisters, registers);
@@ -156,13 +157,13 @@ inline constexpr Row table[] = {
         .takingTurns(),
     // Shared memory holds one block of queries.
     Row("sm_90a").packed().headDim(192).block(128, 112).groups(2).overKeys()
-        .rescaledBefore(),
+        .takingTurns(),
     Row("sm_90a").packed().headDim(256).block(128, 80).groups(2).overKeys()
-        .rescaledBefore(),
+        .takingTurns().dependingOnMask(),
     Row("sm_90a").packed().headDim(256).block(128, 64).groups(2).overKeys()
-        .rescaledBefore(),
+        .takingTurns().dependingOnMask(),
     Row("sm_90a").packed().headDim(256).block(128, 48).groups(2).overKeys()
-        .rescaledBefore(),
+        .takingTurns().dependingOnMask(),
     // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
     // 128, and at 64 with 128 keys.
     Row("sm_90a").ofFloats().headDim(96).block(128, 128).groups(2),
@@ -188,6 +189,35 @@ inline constexpr Row table[] = {
         .columns(16).keepingQueries(),
     Row().ofFloats().headDim(256).block(64, 64).columns(16)};
 // clang-format on
+
+/// The widest head beside whose products a tanh takes long.
+inline constexpr int64_t mostBesideTanh = 128;
+
+/// How a kernel of bf16 by warp groups, whose tiles overlap, computes an exact
+/// tanh.
+struct TanhChoice {
+  bool turns;
+  int64_t sharers;
+  bool interleavesRows;
+};
+struct TanhRow {
+  int64_t maxHeadDim;
+  /// Without and with a mask, for a cap of run time and a constant one.
+  TanhChoice of[2][2];
+};
+
+// As measured on an H200 (benchmarks/results/notes/scores-and-masks.md).
+inline constexpr TanhChoice plain = {false, 4, false};
+inline constexpr TanhChoice turns = {true, 4, false};
+inline constexpr TanhChoice interleaved = {true, 4, true};
+inline constexpr TanhRow tanhTable[] = {
+    {32, {{plain, plain}, {turns, turns}}},
+    {48, {{interleaved, interleaved}, {interleaved, interleaved}}},
+    {64, {{{false, 5, true}, interleaved}, {interleaved, interleaved}}},
+    {96, {{interleaved, interleaved}, {turns, turns}}},
+    {112, {{interleaved, interleaved}, {interleaved, turns}}},
+    {mostBesideTanh,
+     {{{false, 5, true}, {false, 5, false}}, {turns, {true, 5, true}}}}};
 
 } // namespace mlir::fa::gpu_configs
 

@@ -36,6 +36,42 @@ static bool hasWholeRows(const AttentionProblem &problem) {
          problem.valueHeadDim * bits % 128 == 0;
 }
 
+/// Whether the mask hides keys on both sides, or where nothing is known.
+static bool hasTwoBounds(const AttentionProblem &problem) {
+  return problem.hidesAtRunTime || problem.regions.comparisons > 1;
+}
+
+/// Turns order the exponentials of groups, and ptxas arranges instructions by
+/// the order of elements.
+static void scheduleTanh(GPUPart &part, const Row &row,
+                         const AttentionProblem &problem) {
+  // Products of wide heads take long enough for any function.
+  if (row.maxHeadDim > gpu_configs::mostBesideTanh)
+    return;
+  if (problem.regions.hasApproximateTanh) {
+    part.turns = false;
+    return;
+  }
+  if (part.overlap != Overlap::tiles) {
+    part.turns &= problem.hasMask;
+    return;
+  }
+  // The running maximum that f16 has costs as much as turns gain.
+  if (!problem.elementType.isBF16()) {
+    part.turns &= hasTwoBounds(problem);
+    return;
+  }
+  int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
+  const auto &choices =
+      *llvm::find_if(gpu_configs::tanhTable, [&](const auto &row) {
+        return headDim <= row.maxHeadDim;
+      });
+  auto choice = choices.of[problem.hasMask][problem.regions.hasConstantCap];
+  part.turns = choice.turns;
+  part.tanhSharers = choice.sharers;
+  part.tanhInterleavesRows = choice.interleavesRows;
+}
+
 /// The blocks of a row, with its part for this problem.
 static GPUTile getTile(const Row &row, const AttentionProblem &problem) {
   GPUPart part = row.part;
@@ -52,14 +88,15 @@ static GPUTile getTile(const Row &row, const AttentionProblem &problem) {
       (!problem.hidesAtRunTime || part.hasGroups() || isFloat(problem));
   if (lastIsLongest && row.mostQueries == 0 && hasWholeRows(problem))
     part.tileOrder = TileOrder::longest_first;
-  // Turns order the exponentials of groups. Measured on an H200: an approximate
-  // tanh 0.95 to 1.02 of the speed, an exact one 0.97 to 1.00, with a mask 1.01
-  // to 1.14; other functions 0.97 to 1.09.
-  if (problem.regions.hasApproximateTanh ||
-      (problem.regions.hasTanh && !problem.hasMask))
-    part.turns = false;
   if (row.rescalesBeforeIfUnmasked && !problem.hasMask)
     part.rescale = RescalePlace::before_product;
+  if (row.dependsOnMask && problem.hasMask && !problem.hasScore) {
+    part.turns = hasTwoBounds(problem);
+    if (part.turns)
+      part.rescale = RescalePlace::before_product;
+  }
+  if (problem.regions.hasTanh && part.hasGroups())
+    scheduleTanh(part, row, problem);
   // Bounds of a mask and what a score function reads may be copied too.
   if (problem.hasScore || problem.hasMask)
     part.copyingRegisters = 0;
@@ -158,9 +195,8 @@ static ConfigAttr addLonger(ConfigAttr config, const Row &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
-  if (problem.hidesAtRunTime || problem.regions.comparisons > 1 ||
-      problem.regions.hasFunctions || problem.regions.quartersOnTheWay > 1 ||
-      problem.valuesOfFactors != 0)
+  if (hasTwoBounds(problem) || problem.regions.hasFunctions ||
+      problem.regions.quartersOnTheWay > 1 || problem.valuesOfFactors != 0)
     return config;
   ConfigAttr longer;
   for (const Row &other : llvm::reverse(gpu_configs::table)) {

@@ -51,6 +51,7 @@ private:
   void readRegion(Region &region, unsigned firstIndex);
   void readOperation(Operation *op);
   bool isProduct(Operation *op);
+  bool isCappedByConstant(math::TanhOp tanh);
   bool takesRegisters(Value value);
   int64_t countLive(Block &block);
   int64_t countAlong(Block &block);
@@ -252,6 +253,17 @@ static int64_t getQuarters(Operation *op) {
   return isExpanded ? 1 : 0;
 }
 
+/// Whether the result of a tanh is multiplied by a constant, captured or not.
+bool RegionReader::isCappedByConstant(math::TanhOp tanh) {
+  return llvm::any_of(tanh->getUsers(), [&](Operation *user) {
+    return isa<arith::MulFOp>(user) &&
+           llvm::any_of(user->getOperands(), [&](Value operand) {
+             Value captured = captures.lookup(operand);
+             return matchPattern(captured ? captured : operand, m_Constant());
+           });
+  });
+}
+
 void RegionReader::readOperation(Operation *op) {
   Varies result;
   for (Value operand : op->getOperands())
@@ -276,8 +288,11 @@ void RegionReader::readOperation(Operation *op) {
     work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
     work.hasFunctions |= isa<math::MathDialect>(op->getDialect()) &&
                          !isa<math::FmaOp, math::AbsFOp>(op);
-    work.hasTanh |= isa<math::TanhOp>(op);
-    work.hasApproximateTanh |= isa<math::TanhOp>(op) && isApproximate(op);
+    if (auto tanh = dyn_cast<math::TanhOp>(op)) {
+      work.hasTanh = true;
+      work.hasApproximateTanh |= isApproximate(op);
+      work.hasConstantCap |= isCappedByConstant(tanh);
+    }
   }
 }
 

@@ -75,8 +75,10 @@ struct RegionWork {
   /// and takes together with the other: the more of both.
   int64_t registersAlong = 0;
   /// Whether a function of each pair is computed, as an exponential; whether
-  /// that is a tanh, and an approximate one (`afn`).
-  bool hasFunctions = false, hasTanh = false, hasApproximateTanh = false;
+  /// that is a tanh, an approximate one (`afn`), and one whose product with a
+  /// constant is taken, as of a soft cap.
+  bool hasFunctions = false, hasTanh = false, hasApproximateTanh = false,
+       hasConstantCap = false;
   /// Comparisons of the mask that tell keys apart: what follows from them is
   /// known before keys are copied.
   int64_t comparisons = 0;

@@ -41,46 +41,6 @@ static constexpr float largestCap = 80.0f;
 /// where tanh(x) is 1 but for 2^-23.
 static constexpr float largestExponent = 120.0f;
 
-namespace {
-/// How many elements of a row share a reciprocal at most, and whether the rows
-/// of a thread are interleaved.
-struct Sharing {
-  int64_t sharers = 4;
-  bool interleavesRows = false;
-};
-} // namespace
-
-/// Head dims at which five elements of interleaved rows were faster.
-static bool isFasterByFive(int64_t headDim) {
-  return headDim == 64 || headDim == 128;
-}
-
-/// ptxas arranges the elements of a thread by the order in which it gets them:
-/// benchmarks/results/notes/scores-and-masks.md has the speeds of eight orders.
-/// Masks have ping-pong scheduling (turns) and short queries overlap otherwise:
-/// four row by row are faster there, or others were not measured.
-static Sharing chooseSharing(func::FuncOp kernel, bool hasConstantCap) {
-  GPUPart part = getGPUPart(kernel);
-  if (!part.hasGroups() || part.turns || part.overlap != Overlap::tiles)
-    return {};
-  bool isWide = false;
-  WalkResult result = kernel.walk([&](ProductOp product) {
-    auto a = cast<RankedTensorType>(product.getA().getType());
-    auto type = cast<RankedTensorType>(product.getResult().getType());
-    // Scores are sums over the head dim of queries, outputs have that of
-    // values.
-    int64_t headDim = product.getForm() == MatrixForm::nt ? a.getDimSize(1)
-                                                          : type.getDimSize(1);
-    isWide |= headDim == 128;
-    return a.getElementType().isBF16() && isFasterByFive(headDim)
-               ? WalkResult::advance()
-               : WalkResult::interrupt();
-  });
-  if (result.wasInterrupted())
-    return {};
-  return {5, /*interleavesRows=*/!isWide || !hasConstantCap};
-}
-
 /// The number that all elements of a block are; null if there is none.
 static Value getSplat(OpBuilder &builder, Value block) {
   if (auto splat = block.getDefiningOp<tensor::SplatOp>())
@@ -116,7 +76,9 @@ namespace {
 class TanhExpander {
 public:
   TanhExpander(math::TanhOp tanh, arith::MulFOp product)
-      : tanh(tanh), product(product), builder(product), loc(tanh.getLoc()) {}
+      : tanh(tanh), product(product),
+        part(getGPUPart(tanh->getParentOfType<func::FuncOp>())),
+        builder(product), loc(tanh.getLoc()) {}
   void run();
 
 private:
@@ -135,7 +97,7 @@ private:
 
   math::TanhOp tanh;
   arith::MulFOp product;
-  Sharing sharing;
+  GPUPart part;
   /// Null where hidden scores may reach the product.
   arith::SelectOp hiding;
   OpBuilder builder;
@@ -203,7 +165,7 @@ void TanhExpander::clean() {
 Value TanhExpander::expand() {
   Value exponent = arith::MinimumFOp::create(
       builder, loc, arith::MulFOp::create(builder, loc, block, splat(factor)),
-      splat(largestExponent / static_cast<float>(sharing.sharers)));
+      splat(largestExponent / static_cast<float>(part.tanhSharers)));
   Value power =
       math::Exp2Op::create(builder, loc, exponent, arith::FastMathFlags::afn);
   Value divisor = arith::AddFOp::create(builder, loc, power, splat(1.0f));
@@ -212,8 +174,8 @@ Value TanhExpander::expand() {
                                               arith::FastMathFlags::afn);
   if (hiding) {
     reciprocal->setAttr(FAGPUDialect::sharersAttrName,
-                        builder.getI64IntegerAttr(sharing.sharers));
-    if (sharing.interleavesRows)
+                        builder.getI64IntegerAttr(part.tanhSharers));
+    if (part.tanhInterleavesRows)
       reciprocal->setAttr(FAGPUDialect::interleaveRowsAttrName,
                           builder.getUnitAttr());
   }
@@ -230,11 +192,8 @@ void TanhExpander::run() {
   if (hiding)
     builder.setInsertionPoint(hiding->getParentOp());
   collectFactors();
-  if (hiding) {
+  if (hiding)
     clean();
-    sharing = chooseSharing(tanh->getParentOfType<func::FuncOp>(),
-                            matchPattern(cap, m_Constant()));
-  }
   product.replaceAllUsesWith(expand());
   product.erase();
 }

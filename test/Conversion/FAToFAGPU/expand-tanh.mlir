@@ -240,17 +240,16 @@ func.func @choices(%given: f32, %n: index) attributes {fagpu.kernel = "sm_80"} {
   return
 }
 
-// In kernels of bf16 by warp groups without ping-pong scheduling, head dims 64 or
-// 128, five elements share a reciprocal and exp(2 x) is held to 2^24. Rows are
-// interleaved but for a constant cap at 128. In all others four do, row by row,
-// and to 2^30.
+// How many elements share a reciprocal, and whether rows are interleaved, is
+// what the configuration says; exp(2 x) of five is held to 2^24, of three to
+// 2^40.
 // CHECK-LABEL: func.func @five(
 // CHECK-DAG: %[[MOST:.*]] = arith.constant dense<2.400000e+01>
 // CHECK: arith.minimumf %{{.*}}, %[[MOST]]
 // CHECK: fastmath<arcp,afn> {fagpu.interleave_rows, fagpu.sharers = 5 : i64}
 func.func @five(%n: index, %given: f32, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
     %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2, tanh<sharers = 5, interleave_rows>>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
   %none = arith.constant dense<0xFF800000> : !wide
   %least = arith.constant -50.0 : f32
@@ -283,258 +282,13 @@ func.func @five(%n: index, %given: f32, %query: tensor<64x128xbf16>, %keys: tens
   return
 }
 
-// CHECK-LABEL: func.func @five_with_constant_cap(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<2.400000e+01>
+// CHECK-LABEL: func.func @three(
+// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<4.000000e+01>
 // CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.sharers = 5 : i64}
-func.func @five_with_constant_cap(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
+// CHECK: fastmath<arcp,afn> {fagpu.sharers = 3 : i64}
+func.func @three(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
     %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0xFF800000> : !wide
-  %cap = arith.constant dense<50.0> : !wide
-  %zero = arith.constant dense<0.0> : !wide
-  fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
-      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
-      %t = math.tanh %s fastmath<arcp> : !wide
-      %z = arith.mulf %t, %cap : !wide
-      %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!wide) {
-        %column = fagpu.iota 1 : tensor<64x96xi32>
-        %row = fagpu.iota 0 : tensor<64x96xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
-        scf.yield %w : !wide
-      } else {
-        scf.yield %z : !wide
-      }
-      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
-      "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !wide
-    }
-    "keep"(%r) : (!wide) -> ()
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @five_64(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<2.400000e+01>
-// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.interleave_rows, fagpu.sharers = 5 : i64}
-func.func @five_64(%n: index, %query: tensor<64x64xbf16>, %keys: tensor<96x64xbf16>, %weights: tensor<64x96xbf16>,
-    %values: tensor<96x64xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0xFF800000> : !wide
-  %cap = arith.constant dense<50.0> : !wide
-  %zero = arith.constant dense<0.0> : !wide
-  fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
-      %s = fagpu.product nt %query, %keys : tensor<64x64xbf16>, tensor<96x64xbf16> -> !wide
-      %t = math.tanh %s fastmath<arcp> : !wide
-      %z = arith.mulf %t, %cap : !wide
-      %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!wide) {
-        %column = fagpu.iota 1 : tensor<64x96xi32>
-        %row = fagpu.iota 0 : tensor<64x96xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
-        scf.yield %w : !wide
-      } else {
-        scf.yield %z : !wide
-      }
-      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x64xbf16> -> tensor<64x64xf32>
-      "keep"(%o) : (tensor<64x64xf32>) -> ()
-      fa.yield %h : !wide
-    }
-    "keep"(%r) : (!wide) -> ()
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @other_head_dim(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
-// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
-func.func @other_head_dim(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
-    %values: tensor<96x192xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0xFF800000> : !wide
-  %cap = arith.constant dense<50.0> : !wide
-  %zero = arith.constant dense<0.0> : !wide
-  fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
-      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
-      %t = math.tanh %s fastmath<arcp> : !wide
-      %z = arith.mulf %t, %cap : !wide
-      %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!wide) {
-        %column = fagpu.iota 1 : tensor<64x96xi32>
-        %row = fagpu.iota 0 : tensor<64x96xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
-        scf.yield %w : !wide
-      } else {
-        scf.yield %z : !wide
-      }
-      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x192xbf16> -> tensor<64x192xf32>
-      "keep"(%o) : (tensor<64x192xf32>) -> ()
-      fa.yield %h : !wide
-    }
-    "keep"(%r) : (!wide) -> ()
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @other_query_head_dim(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
-// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
-func.func @other_query_head_dim(%n: index, %query: tensor<64x192xbf16>, %keys: tensor<96x192xbf16>, %weights: tensor<64x96xbf16>,
-    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0xFF800000> : !wide
-  %cap = arith.constant dense<50.0> : !wide
-  %zero = arith.constant dense<0.0> : !wide
-  fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
-      %s = fagpu.product nt %query, %keys : tensor<64x192xbf16>, tensor<96x192xbf16> -> !wide
-      %t = math.tanh %s fastmath<arcp> : !wide
-      %z = arith.mulf %t, %cap : !wide
-      %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!wide) {
-        %column = fagpu.iota 1 : tensor<64x96xi32>
-        %row = fagpu.iota 0 : tensor<64x96xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
-        scf.yield %w : !wide
-      } else {
-        scf.yield %z : !wide
-      }
-      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
-      "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !wide
-    }
-    "keep"(%r) : (!wide) -> ()
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @f16(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
-// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
-func.func @f16(%n: index, %query: tensor<64x128xf16>, %keys: tensor<96x128xf16>, %weights: tensor<64x96xf16>,
-    %values: tensor<96x128xf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2>>, fagpu.kernel = "sm_90a"} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0xFF800000> : !wide
-  %cap = arith.constant dense<50.0> : !wide
-  %zero = arith.constant dense<0.0> : !wide
-  fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
-      %s = fagpu.product nt %query, %keys : tensor<64x128xf16>, tensor<96x128xf16> -> !wide
-      %t = math.tanh %s fastmath<arcp> : !wide
-      %z = arith.mulf %t, %cap : !wide
-      %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!wide) {
-        %column = fagpu.iota 1 : tensor<64x96xi32>
-        %row = fagpu.iota 0 : tensor<64x96xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
-        scf.yield %w : !wide
-      } else {
-        scf.yield %z : !wide
-      }
-      %o = fagpu.product nn %weights, %values : tensor<64x96xf16>, tensor<96x128xf16> -> tensor<64x128xf32>
-      "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !wide
-    }
-    "keep"(%r) : (!wide) -> ()
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @ping_pong(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
-// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
-func.func @ping_pong(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
-    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles<turns>>, stages = 2>>, fagpu.kernel = "sm_90a"} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0xFF800000> : !wide
-  %cap = arith.constant dense<50.0> : !wide
-  %zero = arith.constant dense<0.0> : !wide
-  fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
-      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
-      %t = math.tanh %s fastmath<arcp> : !wide
-      %z = arith.mulf %t, %cap : !wide
-      %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!wide) {
-        %column = fagpu.iota 1 : tensor<64x96xi32>
-        %row = fagpu.iota 0 : tensor<64x96xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
-        scf.yield %w : !wide
-      } else {
-        scf.yield %z : !wide
-      }
-      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
-      "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !wide
-    }
-    "keep"(%r) : (!wide) -> ()
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @few_queries(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
-// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
-func.func @few_queries(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
-    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warp_groups<groups = 1, overlap = keys<rescale = before_product>>, stages = 2>>, fagpu.kernel = "sm_90a"} {
-  %c0 = arith.constant 0 : index
-  %none = arith.constant dense<0xFF800000> : !wide
-  %cap = arith.constant dense<50.0> : !wide
-  %zero = arith.constant dense<0.0> : !wide
-  fagpu.role @compute groups(1) {
-    %r = fa.key_ranges (%key, %count) = [partial %c0 to %n] step 96 iter_args(%a = %zero) -> (!wide) {
-      %s = fagpu.product nt %query, %keys : tensor<64x128xbf16>, tensor<96x128xbf16> -> !wide
-      %t = math.tanh %s fastmath<arcp> : !wide
-      %z = arith.mulf %t, %cap : !wide
-      %partial = fa.is_partial : i1
-      %h = scf.if %partial -> (!wide) {
-        %column = fagpu.iota 1 : tensor<64x96xi32>
-        %row = fagpu.iota 0 : tensor<64x96xi32>
-        %ok = arith.cmpi sle, %column, %row : tensor<64x96xi32>
-        %w = arith.select %ok, %z, %none : tensor<64x96xi1>, !wide
-        scf.yield %w : !wide
-      } else {
-        scf.yield %z : !wide
-      }
-      %o = fagpu.product nn %weights, %values : tensor<64x96xbf16>, tensor<96x128xbf16> -> tensor<64x128xf32>
-      "keep"(%o) : (tensor<64x128xf32>) -> ()
-      fa.yield %h : !wide
-    }
-    "keep"(%r) : (!wide) -> ()
-  }
-  return
-}
-
-// CHECK-LABEL: func.func @warps(
-// CHECK-DAG: %[[MOST:.*]] = arith.constant dense<3.000000e+01>
-// CHECK: arith.minimumf %{{.*}}, %[[MOST]]
-// CHECK: fastmath<arcp,afn> {fagpu.sharers = 4 : i64}
-func.func @warps(%n: index, %query: tensor<64x128xbf16>, %keys: tensor<96x128xbf16>, %weights: tensor<64x96xbf16>,
-    %values: tensor<96x128xbf16>) attributes {fa.config = #fa.config<query_block = 64, key_block = 96,
-    target = #fa.gpu<warps>>, fagpu.kernel = "sm_90a"} {
+    target = #fa.gpu<warp_groups<groups = 1, overlap = tiles>, stages = 2, tanh<sharers = 3>>>, fagpu.kernel = "sm_90a"} {
   %c0 = arith.constant 0 : index
   %none = arith.constant dense<0xFF800000> : !wide
   %cap = arith.constant dense<50.0> : !wide

@@ -271,12 +271,12 @@ func.func private @nothing() attributes {a = #fa.gpu<>}
 
 // -----
 
-// expected-error @below {{unknown field 'overlap' of #fa.gpu, expected stages, terms or block_table; 'overlap' is a field of warp_groups}}
+// expected-error @below {{unknown field 'overlap' of #fa.gpu, expected stages, terms, tanh or block_table; 'overlap' is a field of warp_groups}}
 func.func private @overlap_outside() attributes {a = #fa.gpu<warps, overlap = keys>}
 
 // -----
 
-// expected-error @below {{unknown field 'stage' of #fa.gpu, expected stages, terms or block_table}}
+// expected-error @below {{unknown field 'stage' of #fa.gpu, expected stages, terms, tanh or block_table}}
 func.func private @unknown() attributes {a = #fa.gpu<warps, stage = 2>}
 
 // -----
@@ -288,6 +288,42 @@ func.func private @turns_outside() attributes {a = #fa.gpu<warp_groups<turns>>}
 
 // expected-error @below {{overlap is 'rows', expected none, keys, tiles or stores}}
 func.func private @choice() attributes {a = #fa.gpu<warp_groups<overlap = rows>>}
+
+// -----
+
+// CHECK-LABEL: func.func private @tanh()
+// CHECK-SAME: #fa.gpu<warps, tanh<sharers = 1, interleave_rows>>
+func.func private @tanh() attributes {a = #fa.gpu<warps, tanh<interleave_rows, sharers = 1>>}
+
+// -----
+
+// expected-error @below {{sharers is 6, expected 1 to 5; the nearest is 5}}
+func.func private @many_sharers() attributes {a = #fa.gpu<warps, tanh<sharers = 6>>}
+
+// -----
+
+// expected-error @below {{sharers is 0, expected 1 to 5; the nearest is 1}}
+func.func private @no_sharers() attributes {a = #fa.gpu<warps, tanh<sharers = 0>>}
+
+// -----
+
+// expected-error @below {{no field in brackets, expected sharers or interleave_rows}}
+func.func private @no_tanh() attributes {a = #fa.gpu<warps, tanh>}
+
+// -----
+
+// expected-error @below {{unknown field 'columns' of tanh, expected sharers or interleave_rows; 'columns' is a field of terms}}
+func.func private @terms_of_tanh() attributes {a = #fa.gpu<warps, tanh<columns = 16>>}
+
+// -----
+
+!t = tensor<1x?x1x64xf32>
+func.func @tanh_of_f32(%q: !t) -> !t {
+  // expected-error @below {{tanh is for operands of 16 bits, not for 'f32'; expected none}}
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, tanh<sharers = 5>>>}
+  return %r : !t
+}
 
 // -----
 

@@ -116,7 +116,7 @@ func.func @others_128(%q: !t128c, %o: !t128c, %slopes: tensor<8xf32>, %left: ind
 // SM90-LABEL: func.func @full_192(
 // SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @full_192(
-// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
 func.func @full_192(%q: !t192f, %o: !t192f) -> !t192f {
   %r = fa.attention ins(%q, %q, %q : !t192f, !t192f, !t192f) outs(%o : !t192f)
   return %r : !t192f
@@ -131,7 +131,7 @@ func.func @full_192(%q: !t192f, %o: !t192f) -> !t192f {
 // SM90-LABEL: func.func @causal_192(
 // SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90A-LABEL: func.func @causal_192(
-// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 112, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>, tile_order = longest_first>, stages = 2>>
 func.func @causal_192(%q: !t192c, %o: !t192c) -> !t192c {
   %r = fa.attention ins(%q, %q, %q : !t192c, !t192c, !t192c) outs(%o : !t192c) mask causal
   return %r : !t192c
@@ -146,7 +146,7 @@ func.func @causal_192(%q: !t192c, %o: !t192c) -> !t192c {
 // SM90-LABEL: func.func @full_256(
 // SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @full_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
 // REMARK90A: table row sm_90a, warp_groups, head dims up to 256; 216 of 224 registers a thread, 231424 of 232448 bytes of shared memory"
 func.func @full_256(%q: !t256f, %o: !t256f) -> !t256f {
   %r = fa.attention ins(%q, %q, %q : !t256f, !t256f, !t256f) outs(%o : !t256f)
@@ -162,7 +162,7 @@ func.func @full_256(%q: !t256f, %o: !t256f) -> !t256f {
 // SM90-LABEL: func.func @causal_256(
 // SM90: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<tile_order = longest_first>>>
 // SM90A-LABEL: func.func @causal_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 80, target = #fa.gpu<warp_groups<groups = 2, overlap = keys, tile_order = longest_first>, stages = 2>>
 func.func @causal_256(%q: !t256c, %o: !t256c) -> !t256c {
   %r = fa.attention ins(%q, %q, %q : !t256c, !t256c, !t256c) outs(%o : !t256c) mask causal
   return %r : !t256c
@@ -255,7 +255,7 @@ func.func @given_warps(%q: !t, %o: !t) -> !t {
 // SM80-LABEL: func.func @softcap_64(
 // SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @softcap_64(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2, tanh<sharers = 5, interleave_rows>>>
 // REMARK80: warps, head dims up to 64; 128 x 128 does not fit: 296 of 255 registers a thread, {{.*}} 128 x 96 does not fit: 256 of 255 registers a thread, {{.*}} 216 of 255 registers a thread
 // REMARK90A: warp_groups, head dims up to 64; 192 x 128 does not fit: 172 of 160 registers a thread, 116736 of 232448 bytes of shared memory; 172 of 224 registers a thread
 func.func @softcap_64(%q: !softcap_64, %o: !softcap_64, %cap: f32) -> !softcap_64 {
@@ -390,9 +390,9 @@ func.func @aligned_bias_128(%q: !m128, %o: !m128, %t: memref<2x8x1024x1024xbf16>
   return
 }
 
-// An exact tanh takes turns with a mask, an approximate one never does.
+// At head dim 128 an exact tanh takes turns with a mask, an approximate one never.
 // SM90A-LABEL: func.func @softcap_128(
-// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2, tanh<sharers = 5, interleave_rows>>>
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
 // SM90A: config = #fa.config<query_block = 128, key_block = 128, target = #fa.gpu<warp_groups<groups = 2, overlap = tiles, tile_order = longest_first>, stages = 2>>
 func.func @softcap_128(%q: !t128, %o: !t128, %cap: f32) -> (!t128, !t128, !t128) {
@@ -407,16 +407,84 @@ func.func @softcap_128(%q: !t128, %o: !t128, %cap: f32) -> (!t128, !t128, !t128)
 // SM80-LABEL: func.func @documents_256(
 // SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps, block_table>>
 // SM90A-LABEL: func.func @documents_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>, tile_order = longest_first>, stages = 2, block_table>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns, rescale = before_product>, tile_order = longest_first>, stages = 2, block_table>>
 func.func @documents_256(%q: !t256, %o: !t256, %ids: tensor<2x?xi32>) -> !t256 {
   %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) mask documents(%ids : tensor<2x?xi32>)
   return %r : !t256
 }
 
+// How an exact tanh is computed: without a mask and with one, for a cap of run
+// time and a constant one.
+// SM90A-LABEL: func.func @tanhs_64(
+// SM90A: overlap = tiles>, stages = 2, tanh<sharers = 5, interleave_rows>>
+// SM90A: overlap = tiles<turns>>, stages = 2, tanh<interleave_rows>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2, tanh<interleave_rows>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2, tanh<interleave_rows>>
+!tanh64 = tensor<2x?x8x64xbf16>
+func.func @tanhs_64(%q: !tanh64, %cap: f32) -> (!tanh64, !tanh64, !tanh64, !tanh64) {
+  %c = arith.constant 30.0 : f32
+  %0 = fa.attention ins(%q, %q, %q : !tanh64, !tanh64, !tanh64) outs(%q : !tanh64) score softcap(%cap)
+  %1 = fa.attention ins(%q, %q, %q : !tanh64, !tanh64, !tanh64) outs(%q : !tanh64) score softcap(%c)
+  %2 = fa.attention ins(%q, %q, %q : !tanh64, !tanh64, !tanh64) outs(%q : !tanh64) score softcap(%cap) mask causal
+  %3 = fa.attention ins(%q, %q, %q : !tanh64, !tanh64, !tanh64) outs(%q : !tanh64) score softcap(%c) mask causal
+  return %0, %1, %2, %3 : !tanh64, !tanh64, !tanh64, !tanh64
+}
+
+// SM90A-LABEL: func.func @tanhs_96(
+// SM90A: overlap = tiles<turns>>, stages = 2, tanh<interleave_rows>>
+// SM90A: overlap = tiles<turns>>, stages = 2, tanh<interleave_rows>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
+!tanh96 = tensor<2x?x8x96xbf16>
+func.func @tanhs_96(%q: !tanh96, %cap: f32) -> (!tanh96, !tanh96, !tanh96, !tanh96) {
+  %c = arith.constant 30.0 : f32
+  %0 = fa.attention ins(%q, %q, %q : !tanh96, !tanh96, !tanh96) outs(%q : !tanh96) score softcap(%cap)
+  %1 = fa.attention ins(%q, %q, %q : !tanh96, !tanh96, !tanh96) outs(%q : !tanh96) score softcap(%c)
+  %2 = fa.attention ins(%q, %q, %q : !tanh96, !tanh96, !tanh96) outs(%q : !tanh96) score softcap(%cap) mask causal
+  %3 = fa.attention ins(%q, %q, %q : !tanh96, !tanh96, !tanh96) outs(%q : !tanh96) score softcap(%c) mask causal
+  return %0, %1, %2, %3 : !tanh96, !tanh96, !tanh96, !tanh96
+}
+
+// SM90A-LABEL: func.func @constant_tanhs_128(
+// SM90A: overlap = tiles>, stages = 2, tanh<sharers = 5>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2, tanh<sharers = 5, interleave_rows>>
+func.func @constant_tanhs_128(%q: !t128) -> (!t128, !t128) {
+  %c = arith.constant 30.0 : f32
+  %0 = fa.attention ins(%q, %q, %q : !t128, !t128, !t128) outs(%q : !t128) score softcap(%c)
+  %1 = fa.attention ins(%q, %q, %q : !t128, !t128, !t128) outs(%q : !t128) score softcap(%c) mask causal
+  return %0, %1 : !t128, !t128
+}
+
+// In f16 turns are taken where keys are hidden on both sides.
+// SM90A-LABEL: func.func @tanhs_of_f16(
+// SM90A: overlap = tiles>, stages = 2>>
+// SM90A: overlap = tiles, tile_order = longest_first>, stages = 2>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
+!tanh_f16 = tensor<2x?x8x128xf16>
+func.func @tanhs_of_f16(%q: !tanh_f16, %cap: f32, %w: index) -> (!tanh_f16, !tanh_f16, !tanh_f16) {
+  %0 = fa.attention ins(%q, %q, %q : !tanh_f16, !tanh_f16, !tanh_f16) outs(%q : !tanh_f16) score softcap(%cap)
+  %1 = fa.attention ins(%q, %q, %q : !tanh_f16, !tanh_f16, !tanh_f16) outs(%q : !tanh_f16) score softcap(%cap) mask causal
+  %2 = fa.attention ins(%q, %q, %q : !tanh_f16, !tanh_f16, !tanh_f16) outs(%q : !tanh_f16) score softcap(%cap) mask window(%w, %w)
+  return %0, %1, %2 : !tanh_f16, !tanh_f16, !tanh_f16
+}
+
+// Wide heads take turns whatever the score function. Where there is none, the
+// mask decides how the output is rescaled.
+// SM90A-LABEL: func.func @scores_256(
+// SM90A: overlap = keys<turns>>, stages = 2>>
+// SM90A: overlap = keys<turns>, tile_order = longest_first>, stages = 2>>
+// SM90A: overlap = keys<turns, rescale = before_product>, tile_order = longest_first>, stages = 2>>
+func.func @scores_256(%q: !t256, %cap: f32, %w: index) -> (!t256, !t256, !t256) {
+  %0 = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%q : !t256) score approx_softcap(%cap)
+  %1 = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%q : !t256) score softcap(%cap) mask causal
+  %2 = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%q : !t256) mask window(%w, %w)
+  return %0, %1, %2 : !t256, !t256, !t256
+}
+
 // SM80-LABEL: func.func @bias_256(
 // SM80: config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps>>
 // SM90A-LABEL: func.func @bias_256(
-// SM90A: config = #fa.config<query_block = 128, key_block = 48, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2>>
+// SM90A: config = #fa.config<query_block = 128, key_block = 48, target = #fa.gpu<warp_groups<groups = 2, overlap = keys<turns>>, stages = 2>>
 func.func @bias_256(%q: !t256, %o: !t256, %t: tensor<2x8x?x?xbf16>) -> !t256 {
   %r = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%o : !t256) score bias(%t : tensor<2x8x?x?xbf16>)
   return %r : !t256

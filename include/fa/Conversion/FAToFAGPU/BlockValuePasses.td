@@ -256,13 +256,11 @@ def FAGPUExpandTanhPass : Pass<"fagpu-expand-tanh", "::mlir::func::FuncOp"> {
     cap c, becomes `c - 2 c / (exp2(2 log2(e) x) + 1)`, and factors of x that all elements
     have are multiplied first.
 
-    Where the selection that hides scores alone reads the product, four elements share
-    a reciprocal: hidden scores, which may be no numbers, become 0 before. That is 1.25
-    instructions of the special function unit for an element and 9 others, where
-    `math.tanh fastmath<arcp>` takes 2 and 17. In kernels of bf16 by warp groups,
-    head dims 64 or 128, without ping-pong scheduling but with overlapping tiles, five
-    share one, which ptxas arranges better, and rows are interleaved
-    (`fagpu.interleave_rows`) but for a constant cap at 128. Elsewhere, as where another score
+    Where the selection that hides scores alone reads the product, elements of a row share
+    a reciprocal, as many as `tanh<sharers>` of `#fa.gpu` says: hidden scores, which may be
+    no numbers, become 0 before. With four that is 1.25 instructions of the special function
+    unit for an element and 9 others, where `math.tanh fastmath<arcp>` takes 2 and 17.
+    `tanh<interleave_rows>` becomes `fagpu.interleave_rows`. Elsewhere, as where another score
     function follows, each element has its own reciprocal: 2 and 4.
 
     The absolute error is below 1e-6 c, while `math.tanh` has a relative error near

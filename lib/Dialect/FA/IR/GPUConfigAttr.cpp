@@ -56,15 +56,18 @@ static const Field termFields[] = {{"columns", &GPUPart::columns},
                                    {"keep_queries", &GPUPart::keepsQueries},
                                    {"common_stages", &GPUPart::commonStages},
                                    {"rolled", &GPUPart::rolled}};
+static const Field tanhFields[] = {
+    {"sharers", &GPUPart::tanhSharers},
+    {"interleave_rows", &GPUPart::tanhInterleavesRows}};
 static const Field partFields[] = {{"stages", &GPUPart::stages},
                                    {"terms", ArrayRef<Field>(termFields)},
+                                   {"tanh", ArrayRef<Field>(tanhFields)},
                                    {"block_table", &GPUPart::blockTable}};
 
-static const Brackets brackets[] = {{"#fa.gpu", partFields},
-                                    {"warps", warpFields},
-                                    {"warp_groups", groupFields},
-                                    {"overlap", overlapFields},
-                                    {"terms", termFields}};
+static const Brackets brackets[] = {
+    {"#fa.gpu", partFields},      {"warps", warpFields},
+    {"warp_groups", groupFields}, {"overlap", overlapFields},
+    {"terms", termFields},        {"tanh", tanhFields}};
 
 /// What only one form reads.
 static ArrayRef<Field> getFormFields(bool hasGroups) {
@@ -225,7 +228,7 @@ static ParseResult readBrackets(AsmParser &parser, GPUPart &part,
   const Brackets &list = *llvm::find_if(
       brackets, [&](const Brackets &other) { return other.owner == owner; });
   SMLoc loc = parser.getCurrentLocation();
-  bool mayBeLeftOut = owner != "terms";
+  bool mayBeLeftOut = owner != "terms" && owner != "tanh";
   bool isOpen = succeeded(parser.parseOptionalLess());
   if (!isOpen && mayBeLeftOut)
     return success();
@@ -341,6 +344,14 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (part.columnGroups != 1 && part.columnGroups != 2)
     return emitError() << "column_groups is " << part.columnGroups
                        << ", expected 1 or 2";
+  // tanh(x) is 1 but for 2^-23 where the exponential of 2 x is 2^24, and the
+  // product of those that share a reciprocal stays a normal number.
+  constexpr int64_t maxSharers = 5;
+  if (part.tanhSharers < 1 || part.tanhSharers > maxSharers)
+    return emitError() << "sharers is " << part.tanhSharers
+                       << ", expected 1 to " << maxSharers
+                       << "; the nearest is "
+                       << std::clamp<int64_t>(part.tanhSharers, 1, maxSharers);
   // What a thread needs to copy at all, and what one group can spare.
   constexpr int64_t leastRegisters = 24, mostRegisters = 96;
   int64_t copying = part.copyingRegisters;
@@ -363,6 +374,9 @@ GPUConfigAttr::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
   if (elementType.getIntOrFloatBitWidth() <= 16 && findGiven(part, termFields))
     return emitError() << "terms is for f32 operands, not for " << elementType
                        << "; expected none";
+  if (elementType.getIntOrFloatBitWidth() > 16 && findGiven(part, tanhFields))
+    return emitError() << "tanh is for operands of 16 bits, not for "
+                       << elementType << "; expected none";
   // A group of four warps multiplies 64 rows at once, and writes as many.
   int64_t rows = 64 * part.groups;
   // Of a key block that they cannot share by rows, groups write columns.

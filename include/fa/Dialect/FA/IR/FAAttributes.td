@@ -228,6 +228,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     |---|---|---|
     | `stages` | 1 | Stages of shared memory for keys and for values. |
     | `terms<...>` | none | How f32 operands are split into terms of 16 bits. |
+    | `tanh<...>` | none | How elements of a bounded `tanh`, as of a soft cap, share reciprocals (`fagpu-expand-tanh`). For operands of 16 bits. |
     | `block_table` | off | A table at run time says which blocks a mask leaves (`fa-list-blocks`). |
 
     | Field of `terms` | Default | Meaning |
@@ -236,6 +237,11 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     | `keep_queries` | off | With `columns`, all of the queries stay in shared memory. Otherwise they are read and split again for each key block. |
     | `common_stages` | off | Values take the place of keys in shared memory, and keys the place of values (`warps`). |
     | `rolled` | off | The machine code holds one copy of a step, which asks whether it is masked, instead of one for each key range. Steps of f32 are long. |
+
+    | Field of `tanh` | Default | Meaning |
+    |---|---|---|
+    | `sharers` | 4 | Elements of a row that share a reciprocal at most, 1 to 5. |
+    | `interleave_rows` | off | Elements come in the order of their registers, so that rows of a thread alternate, in place of one row after the other. ptxas arranges instructions by that order. |
 
     Examples:
 
@@ -246,6 +252,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>
     #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2, block_table>
     #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>
+    #fa.gpu<warp_groups<groups = 2, overlap = tiles>, stages = 2, tanh<sharers = 5, interleave_rows>>
     ```
   }];
   let parameters = (ins FA_GPUPart:$part);

@@ -46,6 +46,10 @@ struct GPUPart {
   bool commonStages = false;
   bool rolled = false;
 
+  // Of `tanh`.
+  int64_t tanhSharers = 4;
+  bool tanhInterleavesRows = false;
+
   /// Whether one thread copies and groups of warps multiply.
   constexpr bool hasGroups() const { return form == KernelForm::warp_groups; }
   constexpr bool hasOverlap() const { return overlap != Overlap::none; }
@@ -53,7 +57,8 @@ struct GPUPart {
   auto asTuple() const {
     return std::tie(form, stages, blockTable, columnGroups, groups, overlap,
                     tileOrder, cluster, captures, copyingRegisters, turns,
-                    rescale, columns, keepsQueries, commonStages, rolled);
+                    rescale, columns, keepsQueries, commonStages, rolled,
+                    tanhSharers, tanhInterleavesRows);
   }
 
   bool operator==(const GPUPart &other) const {
