@@ -34,7 +34,7 @@ struct Row {
   int64_t mostInMean = 0;
   int64_t queryBlock = 0, keyBlock = 0;
   bool rescalesBeforeIfUnmasked = false;
-  bool dependsOnMask = false;
+  bool turnsByMask = false;
   GPUPart part;
 
   /// A row for these chips; for every one where none is named.
@@ -96,9 +96,11 @@ struct Row {
   constexpr Row &rescaledBeforeIfUnmasked() {
     return set(rescalesBeforeIfUnmasked, true);
   }
-  /// With a mask and no score function: where keys are hidden on both sides the
-  /// output is rescaled before the product, else no turns are taken.
-  constexpr Row &dependingOnMask() { return set(dependsOnMask, true); }
+  /// With a mask and no score function, turns are taken where the mask has
+  /// several bounds, and the output is rescaled before the product then.
+  constexpr Row &takingTurnsByMask() {
+    return takingTurns().set(turnsByMask, true);
+  }
   /// Without a mask and a score function, copies need few registers.
   constexpr Row &copyingIfPlain(int64_t registers) {
     return set(part.copyingRegisters, registers);
@@ -159,11 +161,11 @@ inline constexpr Row table[] = {
     Row("sm_90a").packed().headDim(192).block(128, 112).groups(2).overKeys()
         .takingTurns(),
     Row("sm_90a").packed().headDim(256).block(128, 80).groups(2).overKeys()
-        .takingTurns().dependingOnMask(),
+        .takingTurnsByMask(),
     Row("sm_90a").packed().headDim(256).block(128, 64).groups(2).overKeys()
-        .takingTurns().dependingOnMask(),
+        .takingTurnsByMask(),
     Row("sm_90a").packed().headDim(256).block(128, 48).groups(2).overKeys()
-        .takingTurns().dependingOnMask(),
+        .takingTurnsByMask(),
     // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
     // 128, and at 64 with 128 keys.
     Row("sm_90a").ofFloats().headDim(96).block(128, 128).groups(2),
@@ -190,8 +192,8 @@ inline constexpr Row table[] = {
     Row().ofFloats().headDim(256).block(64, 64).columns(16)};
 // clang-format on
 
-/// The widest head beside whose products a tanh takes long.
-inline constexpr int64_t mostBesideTanh = 128;
+/// Beside the products of wider heads any tanh takes turns.
+inline constexpr int64_t widestForTanh = 128;
 
 /// How a kernel of bf16 by warp groups, whose tiles overlap, computes an exact
 /// tanh.
@@ -202,22 +204,24 @@ struct TanhChoice {
 };
 struct TanhRow {
   int64_t maxHeadDim;
-  /// Without and with a mask, for a cap of run time and a constant one.
-  TanhChoice of[2][2];
+  /// By whether there is a mask, then whether the cap is a constant.
+  TanhChoice choices[2][2];
 };
 
 // As measured on an H200 (benchmarks/results/notes/scores-and-masks.md).
-inline constexpr TanhChoice plain = {false, 4, false};
-inline constexpr TanhChoice turns = {true, 4, false};
+inline constexpr TanhChoice withoutTurns = {false, 4, false};
+inline constexpr TanhChoice inTurns = {true, 4, false};
 inline constexpr TanhChoice interleaved = {true, 4, true};
+inline constexpr TanhChoice fiveInTurns = {true, 5, true};
+inline constexpr TanhChoice five = {false, 5, false};
+inline constexpr TanhChoice fiveInterleaved = {false, 5, true};
 inline constexpr TanhRow tanhTable[] = {
-    {32, {{plain, plain}, {turns, turns}}},
+    {32, {{withoutTurns, withoutTurns}, {inTurns, inTurns}}},
     {48, {{interleaved, interleaved}, {interleaved, interleaved}}},
-    {64, {{{false, 5, true}, interleaved}, {interleaved, interleaved}}},
-    {96, {{interleaved, interleaved}, {turns, turns}}},
-    {112, {{interleaved, interleaved}, {interleaved, turns}}},
-    {mostBesideTanh,
-     {{{false, 5, true}, {false, 5, false}}, {turns, {true, 5, true}}}}};
+    {64, {{fiveInterleaved, interleaved}, {interleaved, interleaved}}},
+    {96, {{interleaved, interleaved}, {inTurns, inTurns}}},
+    {112, {{interleaved, interleaved}, {interleaved, inTurns}}},
+    {widestForTanh, {{fiveInterleaved, five}, {inTurns, fiveInTurns}}}};
 
 } // namespace mlir::fa::gpu_configs
 

@@ -36,17 +36,17 @@ static bool hasWholeRows(const AttentionProblem &problem) {
          problem.valueHeadDim * bits % 128 == 0;
 }
 
-/// Whether the mask hides keys on both sides, or where nothing is known.
-static bool hasTwoBounds(const AttentionProblem &problem) {
+/// Whether the mask compares several times, as a window or a prefix does, or
+/// where nothing is known before the launch.
+static bool hasSeveralBounds(const AttentionProblem &problem) {
   return problem.hidesAtRunTime || problem.regions.comparisons > 1;
 }
 
-/// Turns order the exponentials of groups, and ptxas arranges instructions by
-/// the order of elements.
-static void scheduleTanh(GPUPart &part, const Row &row,
-                         const AttentionProblem &problem) {
-  // Products of wide heads take long enough for any function.
-  if (row.maxHeadDim > gpu_configs::mostBesideTanh)
+/// Chooses turns, and how a tanh is shared. Turns order the exponentials of
+/// groups, and ptxas arranges instructions by the order of elements.
+static void scheduleTanh(GPUPart &part, const AttentionProblem &problem) {
+  int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
+  if (headDim > gpu_configs::widestForTanh)
     return;
   if (problem.regions.hasApproximateTanh) {
     part.turns = false;
@@ -58,15 +58,14 @@ static void scheduleTanh(GPUPart &part, const Row &row,
   }
   // The running maximum that f16 has costs as much as turns gain.
   if (!problem.elementType.isBF16()) {
-    part.turns &= hasTwoBounds(problem);
+    part.turns &= problem.hasMask && hasSeveralBounds(problem);
     return;
   }
-  int64_t headDim = std::max(problem.queryHeadDim, problem.valueHeadDim);
-  const auto &choices =
-      *llvm::find_if(gpu_configs::tanhTable, [&](const auto &row) {
-        return headDim <= row.maxHeadDim;
-      });
-  auto choice = choices.of[problem.hasMask][problem.regions.hasConstantCap];
+  const auto *row = llvm::find_if(gpu_configs::tanhTable, [&](const auto &row) {
+    return headDim <= row.maxHeadDim;
+  });
+  gpu_configs::TanhChoice choice =
+      row->choices[problem.hasMask][problem.regions.hasConstantCap];
   part.turns = choice.turns;
   part.tanhSharers = choice.sharers;
   part.tanhInterleavesRows = choice.interleavesRows;
@@ -90,13 +89,13 @@ static GPUTile getTile(const Row &row, const AttentionProblem &problem) {
     part.tileOrder = TileOrder::longest_first;
   if (row.rescalesBeforeIfUnmasked && !problem.hasMask)
     part.rescale = RescalePlace::before_product;
-  if (row.dependsOnMask && problem.hasMask && !problem.hasScore) {
-    part.turns = hasTwoBounds(problem);
+  if (row.turnsByMask && problem.hasMask && !problem.hasScore) {
+    part.turns = hasSeveralBounds(problem);
     if (part.turns)
       part.rescale = RescalePlace::before_product;
   }
   if (problem.regions.hasTanh && part.hasGroups())
-    scheduleTanh(part, row, problem);
+    scheduleTanh(part, problem);
   // Bounds of a mask and what a score function reads may be copied too.
   if (problem.hasScore || problem.hasMask)
     part.copyingRegisters = 0;
@@ -195,8 +194,8 @@ static ConfigAttr addLonger(ConfigAttr config, const Row &row,
                             const GPUTarget &target,
                             const AttentionProblem &problem,
                             std::string &reason) {
-  if (hasTwoBounds(problem) || problem.regions.hasFunctions ||
-      problem.regions.quartersOnTheWay > 1 || problem.valuesOfFactors != 0)
+  if (hasSeveralBounds(problem) || problem.regions.hasFunctions ||
+      problem.regions.sixteenthsOnTheWay > 4 || problem.valuesOfFactors != 0)
     return config;
   ConfigAttr longer;
   for (const Row &other : llvm::reverse(gpu_configs::table)) {

@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Estimates the registers and shared memory that a configuration takes, so
-// that one which would spill or not launch is not chosen. Read `getGPUNeeds`,
-// then `fitsGPU` and `shrinkToGPU`.
+// that one which would spill much or not launch is not chosen. Read
+// `getGPUNeeds`, then `fitsGPU` and `shrinkToGPU`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,21 +45,23 @@ static int64_t getRegionRegisters(const GPUTile &tile, int64_t pairs,
                                   const RegionWork &regions) {
   int64_t keys = tile.keyBlock / (tile.part.hasGroups() ? 4 : 2);
   // Where one thread does all, the next operands are on their way too.
-  int64_t beside =
-      !tile.part.hasGroups() && regions.hasFunctions && regions.quartersOnTheWay
-          ? 24
-          : 0;
+  int64_t beside = !tile.part.hasGroups() && regions.hasFunctions &&
+                           regions.sixteenthsOnTheWay
+                       ? 24
+                       : 0;
   // What is on its way may be among the values that are live.
   int64_t live = std::max<int64_t>(regions.pairsBeside - regions.pairLoads, 0);
   int64_t tileLoads = hasTiles(tile.part) ? regions.tileLoads : 0;
   int64_t ofPairs =
       (regions.pairLoads - tileLoads) * pairs + tileLoads * pairs / 2;
   int64_t ofKeys = regions.keyLoads * keys;
-  int64_t sixteenths = regions.quartersOnTheWay * 4;
-  // A conversion is one instruction. With a whole quarter ALiBi would not fit
-  // 128 x 64 at head dim 128, 1.05 to 1.16 of the speed of 64 x 128 (H200).
-  if (!tile.part.hasGroups() && !regions.hasFunctions && sixteenths == 4)
-    sixteenths = 3;
+  // A warp that does all keeps less of conversions. A quarter would not fit
+  // ALiBi in 128 x 64 at head dim 128, which has 1.03 to 1.15 of the speed of
+  // 64 x 128 on an H200, though lse and strides of run time spill 4 to 108
+  // bytes.
+  int64_t sixteenths = regions.sixteenthsOnTheWay;
+  if (tile.part.hasGroups())
+    sixteenths = llvm::alignTo(sixteenths, 4);
   int64_t onTheWay = std::max(live * pairs, sixteenths * pairs / 16 + beside);
   // Where columns are split nothing is read ahead: what is read is used up by
   // one part of the regions before the next one reads.

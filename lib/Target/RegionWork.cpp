@@ -239,18 +239,19 @@ void RegionReader::readTile(memref::LoadOp op) {
   work.areTilesAligned &= hasAlignedRows(memory);
 }
 
-/// See RegionWork::quartersOnTheWay.
-static int64_t getQuarters(Operation *op) {
+/// See RegionWork::sixteenthsOnTheWay.
+static int64_t getSixteenths(Operation *op) {
   if (isApproximate(op))
     return 0;
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::CeilDivSIOp,
           arith::CeilDivUIOp, arith::FloorDivSIOp, arith::RemFOp,
           arith::RemSIOp, arith::RemUIOp>(op))
-    return 2;
-  bool isExpanded =
-      isa<math::MathDialect>(op->getDialect()) ||
-      isa<arith::DivFOp, arith::SIToFPOp, arith::UIToFPOp, fa::DropoutOp>(op);
-  return isExpanded ? 1 : 0;
+    return 8;
+  if (isa<arith::SIToFPOp, arith::UIToFPOp, math::AbsFOp, math::FmaOp>(op))
+    return 3;
+  bool isExpanded = isa<math::MathDialect>(op->getDialect()) ||
+                    isa<arith::DivFOp, fa::DropoutOp>(op);
+  return isExpanded ? 4 : 0;
 }
 
 /// Whether the result of a tanh is multiplied by a constant, captured or not.
@@ -285,7 +286,8 @@ void RegionReader::readOperation(Operation *op) {
     if (auto load = dyn_cast<memref::LoadOp>(op))
       readTile(load);
   } else if (result.byPair() && !isProduct(op)) {
-    work.quartersOnTheWay = std::max(work.quartersOnTheWay, getQuarters(op));
+    work.sixteenthsOnTheWay =
+        std::max(work.sixteenthsOnTheWay, getSixteenths(op));
     work.hasFunctions |= isa<math::MathDialect>(op->getDialect()) &&
                          !isa<math::FmaOp, math::AbsFOp>(op);
     if (auto tanh = dyn_cast<math::TanhOp>(op)) {

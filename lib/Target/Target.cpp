@@ -323,6 +323,18 @@ std::string Target::describeFit(ConfigAttr config,
   return text;
 }
 
+/// Gradients read each tanh more than once, so that none is expanded.
+static LogicalResult verifyNoTanh(function_ref<InFlightDiagnostic()> emitError,
+                                  TargetConfigAttrInterface part) {
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(part);
+  if (!gpu || (gpu.getPart().tanhSharers == GPUPart().tanhSharers &&
+               !gpu.getPart().tanhInterleavesRows))
+    return success();
+  return emitError() << "its target part is " << part
+                     << ", but gradients share no reciprocals of a tanh; "
+                        "expected no tanh";
+}
+
 LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
                                    ConfigAttr config,
                                    const AttentionProblem &problem) const {
@@ -337,6 +349,8 @@ LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
       return verifyCPUConfig(emitError, name, getCPU(), config);
     if (!problem.isGradient)
       return verifyGPUConfig(emitError, getGPU(), config, problem);
+    if (failed(verifyNoTanh(emitError, part)))
+      return failure();
     return hasGradientByWarps(getGPU(), problem)
                ? verifyWarpsGradientConfig(emitError, getGPU(), config, problem)
                : verifyGPUGradientConfig(emitError, getGPU(), config, problem);

@@ -65,9 +65,10 @@ struct RegionWork {
   };
   std::optional<UnalignedCapture> unaligned;
   /// How much of what they compute at pairs is on its way at a time, in
-  /// quarters of all pairs: 1 for math functions, dropout and conversions, 2
-  /// for remainders and divisions of integers, many instructions each.
-  int64_t quartersOnTheWay = 0;
+  /// sixteenths of all pairs: 3 for conversions, one instruction each, 4 for
+  /// math functions and dropout, 8 for remainders and divisions of integers,
+  /// many instructions each.
+  int64_t sixteenthsOnTheWay = 0;
   /// Values of all pairs that are live at a time beside the one that becomes
   /// the result. What indices alone make is made where it is used.
   int64_t pairsBeside = 0;
@@ -79,8 +80,8 @@ struct RegionWork {
   /// constant is taken, as of a soft cap.
   bool hasFunctions = false, hasTanh = false, hasApproximateTanh = false,
        hasConstantCap = false;
-  /// Comparisons of the mask that tell keys apart: what follows from them is
-  /// known before keys are copied.
+  /// Comparisons that tell keys apart, of a mask as a rule: what follows from
+  /// them is known before keys are copied.
   int64_t comparisons = 0;
 
   static RegionWork get(AttentionOp op);

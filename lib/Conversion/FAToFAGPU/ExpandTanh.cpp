@@ -36,10 +36,6 @@ using namespace mlir::fagpu;
 
 /// The largest cap: its product with the error, 1e-6, stays below 1e-4.
 static constexpr float largestCap = 80.0f;
-/// The product of divisors that share a reciprocal stays below this power of 2,
-/// so that the reciprocal is a normal number. Of five each is 2^24 at most,
-/// where tanh(x) is 1 but for 2^-23.
-static constexpr float largestExponent = 120.0f;
 
 /// The number that all elements of a block are; null if there is none.
 static Value getSplat(OpBuilder &builder, Value block) {
@@ -165,7 +161,8 @@ void TanhExpander::clean() {
 Value TanhExpander::expand() {
   Value exponent = arith::MinimumFOp::create(
       builder, loc, arith::MulFOp::create(builder, loc, block, splat(factor)),
-      splat(largestExponent / static_cast<float>(part.tanhSharers)));
+      splat(static_cast<float>(largestTanhExponent) /
+            static_cast<float>(hiding ? part.tanhSharers : 1)));
   Value power =
       math::Exp2Op::create(builder, loc, exponent, arith::FastMathFlags::afn);
   Value divisor = arith::AddFOp::create(builder, loc, power, splat(1.0f));

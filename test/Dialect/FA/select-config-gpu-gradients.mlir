@@ -285,6 +285,11 @@
 // RUN: %{check}
 // WARPPART: error: {{.*}} but these gradients take #fa.gpu<warps> on sm_80, without terms
 
+// REDEFINE: %{config} = 64, key_block = 64, target = #fa.gpu<warps, tanh<sharers = 5>>
+// REDEFINE: %{prefix} = WARPTANH
+// RUN: %{check}
+// WARPTANH: error: {{.*}}its target part is #fa.gpu<warps, tanh<sharers = 5>>, but gradients share no reciprocals of a tanh; expected no tanh
+
 // REDEFINE: %{config} = 64, key_block = 64, gradient_form = one_pass
 // REDEFINE: %{prefix} = WARPORDER
 // RUN: %{check}

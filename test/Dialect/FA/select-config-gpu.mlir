@@ -445,6 +445,58 @@ func.func @tanhs_96(%q: !tanh96, %cap: f32) -> (!tanh96, !tanh96, !tanh96, !tanh
   return %0, %1, %2, %3 : !tanh96, !tanh96, !tanh96, !tanh96
 }
 
+// SM90A-LABEL: func.func @tanhs_112(
+// SM90A: overlap = tiles<turns>>, stages = 2, tanh<interleave_rows>>
+// SM90A: overlap = tiles<turns>>, stages = 2, tanh<interleave_rows>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2, tanh<interleave_rows>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
+!tanh112 = tensor<2x?x8x112xbf16>
+func.func @tanhs_112(%q: !tanh112, %cap: f32) -> (!tanh112, !tanh112, !tanh112, !tanh112) {
+  %c = arith.constant 30.0 : f32
+  %0 = fa.attention ins(%q, %q, %q : !tanh112, !tanh112, !tanh112) outs(%q : !tanh112) score softcap(%cap)
+  %1 = fa.attention ins(%q, %q, %q : !tanh112, !tanh112, !tanh112) outs(%q : !tanh112) score softcap(%c)
+  %2 = fa.attention ins(%q, %q, %q : !tanh112, !tanh112, !tanh112) outs(%q : !tanh112) score softcap(%cap) mask causal
+  %3 = fa.attention ins(%q, %q, %q : !tanh112, !tanh112, !tanh112) outs(%q : !tanh112) score softcap(%c) mask causal
+  return %0, %1, %2, %3 : !tanh112, !tanh112, !tanh112, !tanh112
+}
+
+// The wider one of two head dims counts. A head dim of 32 has turns with a mask
+// alone.
+// SM90A-LABEL: func.func @tanhs_of_two_head_dims(
+// SM90A: overlap = tiles>, stages = 2, tanh<sharers = 5, interleave_rows>>
+// SM90A: overlap = tiles>, stages = 2>>
+// SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2>>
+!tanh32 = tensor<2x?x8x32xbf16>
+func.func @tanhs_of_two_head_dims(%q: !tanh96, %v: !t128, %n: !tanh32, %cap: f32) -> (!t128, !tanh32, !tanh32) {
+  %0 = fa.attention ins(%q, %q, %v : !tanh96, !tanh96, !t128) outs(%v : !t128) score softcap(%cap)
+  %1 = fa.attention ins(%n, %n, %n : !tanh32, !tanh32, !tanh32) outs(%n : !tanh32) score softcap(%cap)
+  %2 = fa.attention ins(%n, %n, %n : !tanh32, !tanh32, !tanh32) outs(%n : !tanh32) score softcap(%cap) mask causal
+  return %0, %1, %2 : !t128, !tanh32, !tanh32
+}
+
+// By warps a conversion leaves room for 128 queries, a division does not.
+// SM80-LABEL: func.func @conversions_128(
+// SM80: config = #fa.config<query_block = 128, key_block = 64, target = #fa.gpu<warps>>
+// SM80: config = #fa.config<query_block = 64, key_block = 128, target = #fa.gpu<warps>>
+func.func @conversions_128(%q: !t128, %slopes: tensor<8xf32>) -> (!t128, !t128) {
+  %0 = fa.attention ins(%q, %q, %q : !t128, !t128, !t128) outs(%q : !t128) score alibi(%slopes : tensor<8xf32>)
+  %1 = fa.attention ins(%q, %q, %q : !t128, !t128, !t128) outs(%q : !t128) score(%s, %b, %h, %i, %j) {
+    %one = arith.constant 1.0 : f32
+    %d = arith.addf %s, %one : f32
+    %r = arith.divf %one, %d : f32
+    fa.yield %r : f32
+  }
+  return %0, %1 : !t128, !t128
+}
+
+// A mask of several bounds takes turns as one that hides keys on both sides.
+// SM90A-LABEL: func.func @prefix_256(
+// SM90A: overlap = keys<turns, rescale = before_product>, tile_order = longest_first>, stages = 2>>
+func.func @prefix_256(%q: !t256, %p: tensor<2xi32>) -> !t256 {
+  %0 = fa.attention ins(%q, %q, %q : !t256, !t256, !t256) outs(%q : !t256) mask prefix(%p : tensor<2xi32>)
+  return %0 : !t256
+}
+
 // SM90A-LABEL: func.func @constant_tanhs_128(
 // SM90A: overlap = tiles>, stages = 2, tanh<sharers = 5>>
 // SM90A: overlap = tiles<turns>, tile_order = longest_first>, stages = 2, tanh<sharers = 5, interleave_rows>>

@@ -344,14 +344,12 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (part.columnGroups != 1 && part.columnGroups != 2)
     return emitError() << "column_groups is " << part.columnGroups
                        << ", expected 1 or 2";
-  // tanh(x) is 1 but for 2^-23 where the exponential of 2 x is 2^24, and the
-  // product of those that share a reciprocal stays a normal number.
-  constexpr int64_t maxSharers = 5;
-  if (part.tanhSharers < 1 || part.tanhSharers > maxSharers)
+  if (part.tanhSharers < 1 || part.tanhSharers > mostTanhSharers)
     return emitError() << "sharers is " << part.tanhSharers
-                       << ", expected 1 to " << maxSharers
+                       << ", expected 1 to " << mostTanhSharers
                        << "; the nearest is "
-                       << std::clamp<int64_t>(part.tanhSharers, 1, maxSharers);
+                       << std::clamp<int64_t>(part.tanhSharers, 1,
+                                              mostTanhSharers);
   // What a thread needs to copy at all, and what one group can spare.
   constexpr int64_t leastRegisters = 24, mostRegisters = 96;
   int64_t copying = part.copyingRegisters;

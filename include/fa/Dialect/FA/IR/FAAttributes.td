@@ -228,7 +228,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     |---|---|---|
     | `stages` | 1 | Stages of shared memory for keys and for values. |
     | `terms<...>` | none | How f32 operands are split into terms of 16 bits. |
-    | `tanh<...>` | none | How elements of a bounded `tanh`, as of a soft cap, share reciprocals (`fagpu-expand-tanh`). For operands of 16 bits. |
+    | `tanh<...>` | none | How elements of a `tanh` that `fagpu-expand-tanh` expands, as of a soft cap up to 80, share reciprocals. For operands of 16 bits, not for gradients. |
     | `block_table` | off | A table at run time says which blocks a mask leaves (`fa-list-blocks`). |
 
     | Field of `terms` | Default | Meaning |

@@ -16,6 +16,12 @@
 
 namespace mlir::fa {
 
+/// tanh(x) is 1 but for 2^-23 where the exponential of 2 x is 2^24, and the
+/// product of those that share a reciprocal stays below 2^120, so that it is a
+/// normal number: five at most.
+inline constexpr int64_t largestTanhExponent = 120;
+inline constexpr int64_t mostTanhSharers = largestTanhExponent / 24;
+
 /// The GPU's part of a configuration. `#fa.gpu` describes the fields; what its
 /// text leaves out has the value that stands here.
 struct GPUPart {
