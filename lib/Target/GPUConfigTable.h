@@ -125,12 +125,18 @@ struct Row {
 inline constexpr Row table[] = {
     // Memory bounds the time of few queries: one group, and what two stages
     // keep in flight (benchmarks/results, serving).
-    Row("sm_90a").packed().headDim(128).upToQueries(64).block(64, 64).groups(1)
+    Row("sm_90a").packed().headDim(64).upToQueries(64).block(64, 128).groups(1)
+        .overKeys(),
+    Row("sm_90a").packed().headDim(96).upToQueries(64).block(64, 64).groups(1)
+        .overKeys().stages(3),
+    Row("sm_90a").packed().headDim(256).upToQueries(64).block(64, 64).groups(1)
         .overKeys(),
     // Two groups read what 16 tokens of 8 heads share once. Without turns they
     // wait for the same keys, and then multiply at the same time.
     Row("sm_90a").packed().headDim(128).upToQueries(128).block(128, 128)
         .groups(2).overKeys().takingTurns(),
+    Row("sm_90a").packed().headDim(256).upToQueries(128).block(128, 64)
+        .groups(2).overKeys().takingTurnsByMask(),
     // Every tile overlaps with the next one.
     Row("sm_90a").packed().headDim(64).block(192, 128).groups(3).overTiles()
         .takingTurns(),
@@ -168,11 +174,17 @@ inline constexpr Row table[] = {
         .takingTurnsByMask(),
     // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
     // 128, and at 64 with 128 keys.
+    Row("sm_90a").ofFloats().headDim(128).upToQueries(64).block(64, 64)
+        .commonStages(),
     Row("sm_90a").ofFloats().headDim(96).block(128, 128).groups(2),
     Row("sm_90a").ofFloats().headDim(128).block(128, 64).groups(2),
     // Blocks of which a multiprocessor holds two: one loads and splits operands
     // while the other multiplies.
     Row().ofFloats().headDim(128).block(64, 64).commonStages(),
+    // Few queries leave registers for keys, which memory sends as fast as
+    // there are many on their way.
+    Row().packed().headDim(64).upToQueries(64).block(64, 256),
+    Row().packed().headDim(128).upToQueries(64).block(64, 128),
     Row().headDim(64).block(128, 128),
     Row().headDim(64).block(128, 96),
     Row().headDim(64).block(128, 64),

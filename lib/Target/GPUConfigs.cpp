@@ -164,6 +164,20 @@ std::string mlir::fa::describeGPUFit(const GPUTarget &target, ConfigAttr config,
                        target, problem);
 }
 
+int64_t mlir::fa::chooseGPUBlocksPerSM(const GPUTarget &target,
+                                       ConfigAttr config,
+                                       const AttentionProblem &problem) {
+  // While one block waits for its keys another one multiplies; a third one
+  // gains nothing (benchmarks/results/notes/decoding-by-warps.md).
+  constexpr int64_t mostBlocks = 2;
+  GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
+  if (part.hasGroups())
+    return 1;
+  GPUTile tile = {config.getQueryBlock(), config.getKeyBlock(), part};
+  return std::clamp<int64_t>(countBlocksPerSM(tile, target, problem), 1,
+                             mostBlocks);
+}
+
 /// A table of visited blocks pays where a mask may hide whole blocks of which
 /// nothing is known ahead of time.
 static GPUTile addBlockTable(GPUTile tile, const AttentionProblem &problem) {
@@ -308,6 +322,8 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
   if (config.splitsKeys()) {
     tile.part.tileOrder = TileOrder::in_order;
     tile.part.cluster = 1;
+    tile.part.blocksPerSM = chooseGPUBlocksPerSM(
+        target, makeConfig(config.getContext(), tile), problem);
   } else {
     tile = addBlockTable(tile, problem);
   }
@@ -434,7 +450,13 @@ mlir::fa::verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,
     return failure();
   if (failed(verifyCaptures(emitError, part, problem)))
     return failure();
-  if (fitsGPU(tile, target, problem))
+  if (!fitsGPU(tile, target, problem))
+    return refuseMisfit(emitError, target, tile, problem);
+  int64_t blocks = countBlocksPerSM(tile, target, problem);
+  if (part.blocksPerSM == 1 || part.blocksPerSM <= blocks)
     return success();
-  return refuseMisfit(emitError, target, tile, problem);
+  return emitError() << "blocks_per_sm is " << part.blocksPerSM << ", but "
+                     << blocks << " such blocks share a multiprocessor of "
+                     << target.chip << "; the nearest is "
+                     << std::max<int64_t>(blocks, 1);
 }

@@ -246,6 +246,17 @@ bool mlir::fa::fitsGPU(const GPUTile &tile, const GPUTarget &target,
          tile.keyBlock % getKeyMultiple(problem) == 0;
 }
 
+int64_t mlir::fa::countBlocksPerSM(const GPUTile &tile, const GPUTarget &target,
+                                   const AttentionProblem &problem) {
+  GPUNeeds needs = getGPUNeeds(tile, problem);
+  // Registers are given out by eights.
+  int64_t registers =
+      threadsPerGroup * llvm::alignTo(std::max<int64_t>(needs.registers, 1), 8);
+  int64_t bytes = needs.sharedBytes + target.reservedSharedMemoryPerBlock;
+  return std::min(target.registersPerSM / registers,
+                  target.sharedMemoryPerSM / bytes);
+}
+
 /// Fewer keys, then fewer stages; nothing if neither helps.
 static std::optional<GPUTile> shrinkKeys(GPUTile tile, const GPUTarget &target,
                                          const AttentionProblem &problem) {

@@ -37,6 +37,10 @@ GPULimits getGPULimits(const GPUTarget &target, const GPUPart &part);
 bool fitsGPU(const GPUTile &tile, const GPUTarget &target,
              const AttentionProblem &problem);
 
+/// How many blocks of a tile of the form `warps` share a multiprocessor.
+int64_t countBlocksPerSM(const GPUTile &tile, const GPUTarget &target,
+                         const AttentionProblem &problem);
+
 /// The largest tile at or below the given one that fits: fewer keys first, then
 /// fewer stages, then fewer queries. A smallest tile comes back even if it does
 /// not fit.

@@ -315,6 +315,11 @@ ConfigAttr Target::completeConfig(ConfigAttr config,
       .withLengths(config.getFromKeys(), config.getFromQueries(), longer);
 }
 
+int64_t Target::chooseBlocksPerSM(ConfigAttr config,
+                                  const AttentionProblem &problem) const {
+  return chooseGPUBlocksPerSM(getGPU(), config, problem);
+}
+
 std::string Target::describeFit(ConfigAttr config,
                                 const AttentionProblem &problem) const {
   std::string text;
@@ -335,6 +340,16 @@ static LogicalResult verifyNoTanh(function_ref<InFlightDiagnostic()> emitError,
                         "expected no tanh";
 }
 
+static LogicalResult
+verifyOneBlockPerSM(function_ref<InFlightDiagnostic()> emitError,
+                    TargetConfigAttrInterface part) {
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(part);
+  if (!gpu || gpu.getPart().blocksPerSM == 1)
+    return success();
+  return emitError() << "blocks_per_sm is " << gpu.getPart().blocksPerSM
+                     << ", which is not for gradients; the nearest is 1";
+}
+
 LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
                                    ConfigAttr config,
                                    const AttentionProblem &problem) const {
@@ -349,7 +364,8 @@ LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,
       return verifyCPUConfig(emitError, name, getCPU(), config);
     if (!problem.isGradient)
       return verifyGPUConfig(emitError, getGPU(), config, problem);
-    if (failed(verifyNoTanh(emitError, part)))
+    if (failed(verifyNoTanh(emitError, part)) ||
+        failed(verifyOneBlockPerSM(emitError, part)))
       return failure();
     return hasGradientByWarps(getGPU(), problem)
                ? verifyWarpsGradientConfig(emitError, getGPU(), config, problem)

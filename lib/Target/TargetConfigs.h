@@ -29,6 +29,8 @@ ConfigAttr selectGPUConfig(MLIRContext *context, const GPUTarget &target,
                            std::string &reason);
 ConfigAttr completeGPUConfig(const GPUTarget &target, ConfigAttr config,
                              const AttentionProblem &problem);
+int64_t chooseGPUBlocksPerSM(const GPUTarget &target, ConfigAttr config,
+                             const AttentionProblem &problem);
 std::string describeGPUFit(const GPUTarget &target, ConfigAttr config,
                            const AttentionProblem &problem);
 LogicalResult verifyGPUConfig(function_ref<InFlightDiagnostic()> emitError,

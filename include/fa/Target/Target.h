@@ -215,6 +215,10 @@ public:
   /// CPU.
   std::string describeFit(ConfigAttr config,
                           const AttentionProblem &problem) const;
+  /// `blocks_per_sm` that suits parts of the keys, of a configuration for a
+  /// GPU.
+  int64_t chooseBlocksPerSM(ConfigAttr config,
+                            const AttentionProblem &problem) const;
   /// Fails after one error where the configuration is for another target or
   /// needs more than this one has: the message gives the need, the limit and
   /// the nearest legal choice.

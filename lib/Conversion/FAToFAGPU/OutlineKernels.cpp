@@ -231,6 +231,9 @@ func::FuncOp Outliner::makeKernel() {
   if (kind.isOrdered)
     kernel->setAttr(fagpu::FAGPUDialect::deterministicAttrName,
                     builder.getUnitAttr());
+  if (kind.part.blocksPerSM > 1)
+    kernel->setAttr(fagpu::FAGPUDialect::blocksPerSMAttrName,
+                    builder.getI64IntegerAttr(kind.part.blocksPerSM));
   if (grid.cluster > 1)
     kernel->setAttr(fagpu::FAGPUDialect::clusterAttrName,
                     builder.getI64IntegerAttr(grid.cluster));

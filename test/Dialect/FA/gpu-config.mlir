@@ -33,6 +33,17 @@ func.func @column_groups(%q: !t) -> !t {
 
 // -----
 
+// CHECK-LABEL: func.func private @blocks_per_sm
+// CHECK-SAME: #fa.gpu<warps<tile_order = longest_first, blocks_per_sm = 2>>
+func.func private @blocks_per_sm() attributes {a = #fa.gpu<warps<blocks_per_sm = 2, tile_order = longest_first>>}
+
+// -----
+
+// expected-error @below {{blocks_per_sm is 0, expected 1 to 32}}
+func.func private @no_block_per_sm() attributes {a = #fa.gpu<warps<blocks_per_sm = 0>>}
+
+// -----
+
 // expected-error @below {{column_groups is 3, expected 1 or 2}}
 func.func private @column_groups_of_three() attributes {a = #fa.gpu<warps<column_groups = 3>>}
 
@@ -64,7 +75,7 @@ func.func private @few() attributes {a = #fa.gpu<warp_groups<copying_registers =
 
 // -----
 
-// expected-error @below {{unknown field 'copying_registers' of warps, expected column_groups or tile_order; 'copying_registers' is a field of warp_groups}}
+// expected-error @below {{unknown field 'copying_registers' of warps, expected column_groups, tile_order or blocks_per_sm; 'copying_registers' is a field of warp_groups}}
 func.func private @warps_copy() attributes {a = #fa.gpu<warps<copying_registers = 40>>}
 
 // -----
@@ -79,7 +90,7 @@ func.func private @stages() attributes {a = #fa.gpu<warps, stages = 0>}
 
 // -----
 
-// expected-error @below {{unknown field 'groups' of warps, expected column_groups or tile_order; 'groups' is a field of warp_groups}}
+// expected-error @below {{unknown field 'groups' of warps, expected column_groups, tile_order or blocks_per_sm; 'groups' is a field of warp_groups}}
 func.func private @warps_in_groups() attributes {a = #fa.gpu<warps<groups = 2>>}
 
 // -----
@@ -89,12 +100,12 @@ func.func private @turns_without_overlap() attributes {a = #fa.gpu<warp_groups<g
 
 // -----
 
-// expected-error @below {{unknown field 'captures' of warps, expected column_groups or tile_order; 'captures' is a field of warp_groups}}
+// expected-error @below {{unknown field 'captures' of warps, expected column_groups, tile_order or blocks_per_sm; 'captures' is a field of warp_groups}}
 func.func private @captures_of_warps() attributes {a = #fa.gpu<warps<captures = tiles>>}
 
 // -----
 
-// expected-error @below {{unknown field 'overlap' of warps, expected column_groups or tile_order; 'overlap' is a field of warp_groups}}
+// expected-error @below {{unknown field 'overlap' of warps, expected column_groups, tile_order or blocks_per_sm; 'overlap' is a field of warp_groups}}
 func.func private @overlap_of_warps() attributes {a = #fa.gpu<warps<overlap = keys>>}
 
 // -----
@@ -241,7 +252,7 @@ func.func private @defaults() attributes {a = #fa.gpu<warps<column_groups = 1, t
 
 // -----
 
-// expected-error @below {{no field in brackets, expected column_groups or tile_order, or no brackets}}
+// expected-error @below {{no field in brackets, expected column_groups, tile_order or blocks_per_sm, or no brackets}}
 func.func private @empty_form() attributes {a = #fa.gpu<warps<>>}
 
 // -----

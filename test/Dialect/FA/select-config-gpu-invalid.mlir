@@ -29,6 +29,11 @@
 // RUN: %{check}
 // COLUMN-GROUPS: error: 'fa.attention' op config does not fit: column_groups is 2, which is for gradients; the nearest is 1
 
+// REDEFINE: %{file} = blocks_per_sm
+// REDEFINE: %{prefix} = BLOCKS-PER-SM
+// RUN: %{check}
+// BLOCKS-PER-SM: error: 'fa.attention' op config does not fit: blocks_per_sm is 9, but 4 such blocks share a multiprocessor of sm_80; the nearest is 4
+
 // REDEFINE: %{file} = page_rows
 // REDEFINE: %{prefix} = PAGE-ROWS
 // RUN: %{check}
@@ -299,6 +304,14 @@ func.func @parts(%q: !t) -> !t {
 func.func @column_groups(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<column_groups = 2>>>}
+  return %r : !t
+}
+
+//--- blocks_per_sm.mlir
+!t = tensor<1x?x1x64xbf16>
+func.func @blocks_per_sm(%q: !t) -> !t {
+  %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<blocks_per_sm = 9>>>}
   return %r : !t
 }
 

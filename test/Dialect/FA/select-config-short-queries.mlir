@@ -3,6 +3,10 @@
 // RUN: fa-opt %s -fa-select-config=chip=sm_90a | FileCheck %s
 // RUN: fa-opt %s -fa-select-config=chip=sm_90a --remark-format=emitRemark --remarks-filter=fa-select-config 2>&1 >/dev/null | FileCheck %s --check-prefix=REMARK
 // RUN: fa-opt %s -fa-select-config=chip=sm_90a -fa-split-keys | FileCheck %s --check-prefix=SPLIT
+// Two blocks of the other form share a multiprocessor where shared memory holds both.
+// RUN: fa-opt %s -fa-select-config=chip=sm_80 | FileCheck %s --check-prefix=WARPS
+// RUN: fa-opt %s -fa-select-config=chip=sm_86 | FileCheck %s --check-prefix=ONE
+// RUN: fa-opt %s -fa-select-config=chip=sm_80 -fa-split-keys | FileCheck %s --check-prefix=TWICE
 
 !q = memref<?x8x8x128xbf16>
 !k = memref<?x?x8x128xbf16>
@@ -14,7 +18,11 @@
 
 // CHECK-LABEL: func.func @few(
 // CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>
-// REMARK: parts of 256 keys at least, for one query block
+// WARPS-LABEL: func.func @few(
+// WARPS: config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warps<blocks_per_sm = 2>>>
+// ONE-LABEL: func.func @few(
+// ONE: config = #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warps>>
+// REMARK: parts of 256 keys at least, for few queries
 // No more parts than there are multiprocessors for each (batch, head).
 // SPLIT-LABEL: func.func @few(
 // SPLIT: %[[PARTS:.*]] = arith.ceildivui
@@ -25,6 +33,10 @@
 // SPLIT: %[[FEWER:.*]] = arith.minui %[[PARTS]], %[[MOST]]
 // SPLIT: %[[COUNT:.*]] = arith.maxui %[[FEWER]], %c1
 // SPLIT: scf.forall {{.*}}%[[COUNT]]
+// TWICE-LABEL: func.func @few(
+// TWICE: %[[ALL:.*]] = fagpu.multiprocessors
+// TWICE: %[[TWICE:.*]] = arith.muli %[[ALL]], %c2
+// TWICE: arith.divui %[[TWICE]],
 func.func @few(%q: !q, %k: !k, %v: !k, %o: !q) {
   fa.attention ins(%q, %k, %v : !q, !k, !k) outs(%o : !q)
   return
@@ -33,7 +45,9 @@ func.func @few(%q: !q, %k: !k, %v: !k, %o: !q) {
 // Parts of one size give a sequence the same bits in any batch.
 // CHECK-LABEL: func.func @invariant(
 // CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 2048,
-// REMARK: parts of 2048 keys, for one query block
+// REMARK: parts of 2048 keys, for few queries
+// WARPS-LABEL: func.func @invariant(
+// WARPS: config = #fa.config<query_block = 64, key_block = 128, split_keys = 2048, target = #fa.gpu<warps>>
 // SPLIT-LABEL: func.func @invariant(
 // SPLIT-NOT: fagpu.multiprocessors
 // SPLIT: return
@@ -56,12 +70,20 @@ func.func @more_queries(%q: !more, %k: !k, %v: !k, %o: !more) {
   return
 }
 
-// A merge of rows of 256 columns fits no registers.
 // CHECK-LABEL: func.func @wide(
-// CHECK: config = #fa.config<query_block = 128, key_block = 80,
-// CHECK-NOT: split_keys
+// CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warp_groups<overlap = keys>, stages = 2>>
+// WARPS-LABEL: func.func @wide(
+// WARPS: config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warps>>
 func.func @wide(%q: !wide, %k: !wide_k, %v: !wide_k, %o: !wide) {
   fa.attention ins(%q, %k, %v : !wide, !wide_k, !wide_k) outs(%o : !wide)
+  return
+}
+
+// Also where a block has half of the queries.
+// WARPS-LABEL: func.func @more_wide(
+// WARPS: config = #fa.config<query_block = 64, key_block = 64, split_keys = 256, target = #fa.gpu<warps>>
+func.func @more_wide(%q: memref<?x128x8x256xbf16>, %k: !wide_k, %v: !wide_k, %o: memref<?x128x8x256xbf16>) {
+  fa.attention ins(%q, %k, %v : memref<?x128x8x256xbf16>, !wide_k, !wide_k) outs(%o : memref<?x128x8x256xbf16>)
   return
 }
 

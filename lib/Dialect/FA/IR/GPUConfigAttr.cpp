@@ -51,7 +51,8 @@ static const Field groupFields[] = {
     {"captures", &GPUPart::captures},
     {"copying_registers", &GPUPart::copyingRegisters}};
 static const Field warpFields[] = {{"column_groups", &GPUPart::columnGroups},
-                                   {"tile_order", &GPUPart::tileOrder}};
+                                   {"tile_order", &GPUPart::tileOrder},
+                                   {"blocks_per_sm", &GPUPart::blocksPerSM}};
 static const Field termFields[] = {{"columns", &GPUPart::columns},
                                    {"keep_queries", &GPUPart::keepsQueries},
                                    {"common_stages", &GPUPart::commonStages},
@@ -344,6 +345,11 @@ GPUConfigAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (part.columnGroups != 1 && part.columnGroups != 2)
     return emitError() << "column_groups is " << part.columnGroups
                        << ", expected 1 or 2";
+  // What a multiprocessor of any GPU runs at a time.
+  constexpr int64_t mostBlocks = 32;
+  if (part.blocksPerSM < 1 || part.blocksPerSM > mostBlocks)
+    return emitError() << "blocks_per_sm is " << part.blocksPerSM
+                       << ", expected 1 to " << mostBlocks;
   if (part.tanhSharers < 1 || part.tanhSharers > mostTanhSharers)
     return emitError() << "sharers is " << part.tanhSharers
                        << ", expected 1 to " << mostTanhSharers

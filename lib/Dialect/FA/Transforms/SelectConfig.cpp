@@ -212,12 +212,14 @@ static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
 /// so many keys each at least, or exactly where results may not depend on the
 /// batch.
 static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
-                             const Target &target, std::string &reason) {
+                             const Target &target,
+                             const AttentionProblem &problem,
+                             std::string &reason) {
   constexpr int64_t leastKeys = 256, exactKeys = 2048;
   // No GPU has as many multiprocessors.
   constexpr int64_t mostBlocks = 256;
-  // Threads of a merge hold a row of the sum and one of a part.
-  constexpr int64_t mostColumns = 192;
+  // 16 tokens of 8 heads.
+  constexpr int64_t fewQueries = 128;
   if (target.isCPU() || op.getQueryStarts() || !op.getOffsets().empty() ||
       !op.getExtents().empty() || !isa<MemRefType>(op.getQuery().getType()))
     return config;
@@ -225,17 +227,14 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
       cast<ShapedType>(op.getQuery().getType())
           .getDimSize(op.getQueryOrder().positionOf(DimKind::Sequence));
   int64_t keys = getKeyCapacity(op), rows = config.getQueryBlock();
-  int64_t columns =
-      cast<ShapedType>(op.getValue().getType())
-          .getDimSize(op.getValueOrder().positionOf(DimKind::HeadDim));
   GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
   int64_t size = llvm::alignTo(op.getBatchInvariant() ? exactKeys : leastKeys,
                                config.getKeyBlock());
   // Sequences that share keys are one, of few query blocks.
   bool isOne = op->hasAttr(sharedKeysAttrName);
-  bool isShort = !ShapedType::isDynamic(queries) && queries <= rows &&
-                 part.overlap != Overlap::tiles;
-  if ((!isOne && !isShort) || part.blockTable || columns > mostColumns ||
+  bool isShort = !ShapedType::isDynamic(queries) &&
+                 queries <= std::max(rows, fewQueries) && part.overlap != Overlap::tiles;
+  if ((!isOne && !isShort) || part.blockTable ||
       (!ShapedType::isDynamic(keys) && keys < 2 * size))
     return config;
   std::optional<int64_t> blocks = countQueryBlocks(op, rows);
@@ -244,7 +243,7 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
   reason +=
       llvm::formatv("; parts of {0} keys{1}, for {2}", size,
                     op.getBatchInvariant() ? "" : " at least",
-                    isOne ? "sequences that share them" : "one query block");
+                    isOne ? "sequences that share them" : "few queries");
   if (part.overlap == Overlap::tiles) {
     part.overlap = Overlap::keys;
     part.turns = false;
@@ -252,6 +251,8 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
   // Parts of the keys have a tile each.
   part.tileOrder = TileOrder::in_order;
   part.cluster = 1;
+  if (!op.getBatchInvariant())
+    part.blocksPerSM = target.chooseBlocksPerSM(config, problem);
   return ConfigAttr::get(op.getContext(), rows, config.getKeyBlock(),
                          /*keySplits=*/1, config.getDeterministic(),
                          GPUConfigAttr::get(op.getContext(), part))
@@ -284,7 +285,7 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
     config = fitSequences(config, op);
   if (!given) {
     config = fillThreads(config, op, target, reason);
-    config = fillDevice(config, op, target, reason);
+    config = fillDevice(config, op, target, problem, reason);
   }
   if (!target.isCPU() &&
       failed(

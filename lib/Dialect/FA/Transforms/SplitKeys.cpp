@@ -77,6 +77,9 @@ OpFoldResult KeySplitter::countParts() {
     Value tiles = rewriter.createOrFold<arith::MaxUIOp>(
         loc, rewriter.createOrFold<arith::MulIOp>(loc, heads, blocks), one);
     Value most = fagpu::MultiprocessorsOp::create(rewriter, loc);
+    auto target = dyn_cast<GPUConfigAttr>(config.getTarget());
+    if (int64_t each = target ? target.getPart().blocksPerSM : 1; each > 1)
+      most = arith::MulIOp::create(rewriter, loc, most, tiler.index(each));
     Value fitting = arith::DivUIOp::create(rewriter, loc, most, tiles);
     parts = arith::MinUIOp::create(rewriter, loc, parts, fitting);
   }

@@ -209,6 +209,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     |---|---|---|
     | `column_groups` | 1 | For gradients in one pass: 2 lets two groups of warps each compute half of the columns of every block value, which reads fewer fragments of operands (`fagpu-divide-columns`). |
     | `tile_order` | `in_order` | `in_order`: head by head. `longest_first`: groups of heads whose keys and values stay in the L2 cache, the query blocks with most keys first. |
+    | `blocks_per_sm` | 1 | Blocks that share a multiprocessor (`fagpu.blocks_per_sm`). `split_keys` makes parts of the keys for as many. |
 
     | Field of `warp_groups` | Default | Meaning |
     |---|---|---|

@@ -34,6 +34,7 @@ struct GPUPart {
 
   // Of the form `warps`.
   int64_t columnGroups = 1;
+  int64_t blocksPerSM = 1;
 
   // Of the form `warp_groups`.
   int64_t groups = 1;
@@ -61,9 +62,9 @@ struct GPUPart {
   constexpr bool hasOverlap() const { return overlap != Overlap::none; }
 
   auto asTuple() const {
-    return std::tie(form, stages, blockTable, columnGroups, groups, overlap,
-                    tileOrder, cluster, captures, copyingRegisters, turns,
-                    rescale, columns, keepsQueries, commonStages, rolled,
+    return std::tie(form, stages, blockTable, columnGroups, blocksPerSM, groups,
+                    overlap, tileOrder, cluster, captures, copyingRegisters,
+                    turns, rescale, columns, keepsQueries, commonStages, rolled,
                     tanhSharers, tanhInterleavesRows);
   }
 
