@@ -10,6 +10,7 @@ Calls take sets of keys and values in turn that L2 does not hold together. Outpu
 ratio to "read" is the share of a plain read that decoding reaches; that to "copy" bounds packed documents.
 """
 
+import dataclasses
 import itertools
 import math
 import random
@@ -30,6 +31,10 @@ from peers import find_flash_attention
 # L2 holds 50 MiB of an H200: sets of keys and values take so many bytes together.
 ROTATED_BYTES = 1_700_000_000
 HEADS, KEY_HEADS, HEAD_DIM = 64, 8, 128
+# Heads, and heads of keys, of the problems that decode.
+SHAPES = {(HEADS, KEY_HEADS): "decode", (32, 32): "decode_32_heads"}
+# What follows a prefix that so many sequences share.
+SEQUENCES, OWN_KEYS = 64, 1024
 
 
 @dataclass(frozen=True)
@@ -43,12 +48,14 @@ class Decode:
     element: str
     # Lengths at random from 512 to `keys`, of which half are below the mean of their logarithms.
     is_ragged: bool = False
+    head_dim: int = HEAD_DIM
+    heads: tuple = (HEADS, KEY_HEADS)
 
     @property
     def name(self):
         page = f" pages {self.page}" if self.page else ""
         ragged = "up to " if self.is_ragged else ""
-        return f"{self.element} d{HEAD_DIM} h{HEADS}/{KEY_HEADS}{page} b{self.batch} {self.tokens} x {ragged}{self.keys}"
+        return f"{self.element} d{self.head_dim} h{self.heads[0]}/{self.heads[1]}{page} b{self.batch} {self.tokens} x {ragged}{self.keys}"
 
     @property
     def lengths(self):
@@ -59,11 +66,13 @@ class Decode:
     @property
     def group(self):
         ragged = " ragged" if self.is_ragged else ""
-        return f"{self.element} decode{ragged}{f' pages {self.page}' if self.page else ''} {self.tokens}"
+        page = f" pages {self.page}" if self.page else ""
+        shape = "" if (self.head_dim, self.heads) == (HEAD_DIM, (HEADS, KEY_HEADS)) else f" d{self.head_dim} h{self.heads[0]}"
+        return f"{self.element} decode{shape}{ragged}{page} {self.tokens}"
 
     @property
     def problem(self):
-        return f"paged_{self.page}" if self.page else "decode"
+        return f"paged_{self.page}" if self.page else SHAPES[self.heads]
 
     @property
     def is_causal(self):
@@ -72,11 +81,11 @@ class Decode:
     @property
     def operations(self):
         hidden = self.tokens * (self.tokens - 1) // 2 if self.is_causal else 0
-        return 4 * HEADS * HEAD_DIM * sum(self.tokens * keys - hidden for keys in self.lengths)
+        return 4 * self.heads[0] * self.head_dim * sum(self.tokens * keys - hidden for keys in self.lengths)
 
     @property
     def bytes(self):
-        return 2 * sum(self.lengths) * KEY_HEADS * HEAD_DIM * torch.empty(0, dtype=TYPES[self.element]).element_size()
+        return 2 * sum(self.lengths) * self.heads[1] * self.head_dim * torch.empty(0, dtype=TYPES[self.element]).element_size()
 
 
 # The longest documents at random.
@@ -114,6 +123,16 @@ class PackedReference:
     def error(self, output):
         difference = sum((output[rows, h].double() - want).norm() ** 2 for rows, h, want in self.parts)
         return (difference / sum(want.norm() ** 2 for _, _, want in self.parts)).sqrt().item()
+
+
+class SomeOf:
+    """A reference for some items of the batch."""
+
+    def __init__(self, reference, items):
+        self.reference, self.items = reference, items
+
+    def error(self, output):
+        return self.reference.error(output[self.items])
 
 
 class Right:
@@ -163,8 +182,8 @@ class Serving:
         wanted = arguments.peers
         self.fa3 = None if wanted is not None and "fa3" not in wanted else find_flash_attention(self.bench.note).get("fa3")
 
-    def find(self, problem, element, values):
-        return [kernel for kernel in self.kernels.find(problem, HEAD_DIM, element)
+    def find(self, problem, element, values, head_dim=HEAD_DIM):
+        return [kernel for kernel in self.kernels.find(problem, head_dim, element)
                 if kernel.kind in self.arguments.kinds and values.items() <= dict(kernel.values).items()]
 
     def prepare_own(self, case, own, make, reference, element):
@@ -174,14 +193,14 @@ class Serving:
                 for kernels, suffix in ((self.kernels, ""), (self.before, " before")) if kernels
                 for kernel in kernels.also(own)]
 
-    def measure(self, prepared, own, operations, **key):
+    def measure(self, prepared, own, operations, head_dim=HEAD_DIM, **key):
         names = {kind: [kernel.name for kernel in own if kernel.kind == kind] for kind in ("derived", "written")}
-        self.bench.measure(prepared, names["derived"], names["written"], operations, head_dim=HEAD_DIM,
+        self.bench.measure(prepared, names["derived"], names["written"], operations, head_dim=head_dim,
                            form=self.arguments.form, **key)
 
     def make_sets(self, case):
         """Keys, values and what a launch is given beside them, in as many sets as L2 does not hold."""
-        shape, kind = (case.batch, case.keys, KEY_HEADS, HEAD_DIM), TYPES[case.element]
+        shape, kind = (case.batch, case.keys, case.heads[1], case.head_dim), TYPES[case.element]
         lengths = torch.tensor(case.lengths, dtype=torch.int32, device="cuda")
         sets = []
         for _ in range(max(1, ROTATED_BYTES // case.bytes)):
@@ -191,7 +210,7 @@ class Serving:
             if case.page:
                 count = case.batch * case.keys // case.page
                 order = torch.randperm(count, device="cuda")
-                pools = tuple(torch.empty(count, case.page, KEY_HEADS, HEAD_DIM, device="cuda", dtype=kind) for _ in "kv")
+                pools = tuple(torch.empty(count, case.page, *shape[2:], device="cuda", dtype=kind) for _ in "kv")
                 for pool, rows in zip(pools, (k, v)):
                     pool[order] = rows.view(pool.shape)
                 more["key_pages"] = order.to(torch.int32).view(case.batch, -1)
@@ -200,11 +219,13 @@ class Serving:
 
     def decode(self, case):
         torch.manual_seed(self.arguments.seed)
-        q = torch.randn(case.batch, case.tokens, HEADS, HEAD_DIM, device="cuda", dtype=TYPES[case.element])
+        q = torch.randn(case.batch, case.tokens, case.heads[0], case.head_dim, device="cuda", dtype=TYPES[case.element])
         sets = self.make_sets(case)
         ends = lambda b, h: causal(case.tokens, case.lengths[b])(b, h)
         reference = Reference(q, *sets[0][:2], mask=ends if case.is_causal or case.is_ragged else None)
-        own = self.find(case.problem, case.element, {"TOKENS": case.tokens})
+        own = self.find(case.problem, case.element, {"TOKENS": case.tokens}, case.head_dim)
+        if not own:
+            return
 
         def make(kernels, kernel):
             return in_turns([kernels.make(kernel, q, *pools, **more) for _, _, pools, more in sets])
@@ -220,7 +241,36 @@ class Serving:
         prepared.append(self.bench.prepare(case.name, "read", lambda: in_turns(
             [read([x.flatten(0, 1)[:rows] for x in s[:2]]) for s in sets]), Right, 1))
         self.measure(prepared, own, case.operations, case=case.name, part="decode", group=case.group,
-                     label=f"b{case.batch} {case.keys}", element=case.element, length=case.keys, bytes=case.bytes)
+                     label=f"b{case.batch} {case.keys}", element=case.element, length=case.keys, bytes=case.bytes,
+                     head_dim=case.head_dim)
+
+    def shared(self, keys, element):
+        """One token of sequences that begin with the same `keys` keys."""
+        torch.manual_seed(self.arguments.seed)
+        make = lambda *shape: torch.randn(*shape, device="cuda", dtype=TYPES[element])
+        q = make(SEQUENCES, 1, HEADS, HEAD_DIM)
+        size = 2 * (keys + SEQUENCES * OWN_KEYS) * KEY_HEADS * HEAD_DIM * q.element_size()
+        sets = [[make(*of, KEY_HEADS, HEAD_DIM) for of in ((keys,), (SEQUENCES, OWN_KEYS)) for _ in "kv"]
+                for _ in range(max(1, ROTATED_BYTES // size))]
+        chosen = [0, SEQUENCES // 2, SEQUENCES - 1]
+        both = [torch.cat([sets[0][i].expand(len(chosen), -1, -1, -1), sets[0][i + 2][chosen]], 1) for i in range(2)]
+        reference = SomeOf(Reference(q[chosen], *both), chosen)
+        name = f"{element} d{HEAD_DIM} h{HEADS}/{KEY_HEADS} {SEQUENCES} of {OWN_KEYS} behind {keys}"
+        own = self.find("shared_prefix", element, {})
+        if not own:
+            return
+
+        def launch(kernels, kernel):
+            def of(prefix_key, prefix_value, key, value):
+                output = torch.full_like(q, math.nan)
+                return kernels.make_packed(kernel, output, query=q, prefix_key=prefix_key, prefix_value=prefix_value,
+                                           key=key, value=value, result0=output)
+            return in_turns([of(*each) for each in sets])
+
+        prepared = self.prepare_own(name, own, launch, reference, element)
+        prepared.append(self.bench.prepare(name, "read", lambda: in_turns([read(each) for each in sets]), Right, 1))
+        self.measure(prepared, own, 4 * HEADS * HEAD_DIM * SEQUENCES * (keys + OWN_KEYS), case=name, part="shared",
+                     group=f"{element} shared prefix", label=str(keys), element=element, length=keys, bytes=size)
 
     def packed(self, kind, element, is_causal, heads=16):
         lengths = documents(kind)
@@ -262,6 +312,8 @@ def parse():
     parser.add_argument("--keys", type=options.integers, default=[4096, 8192, 32768])
     parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page, also 1; 0: contiguous keys")
     parser.add_argument("--ragged", type=options.integers, default=[], help="also sequences of lengths from 512 to these, as 65536")
+    parser.add_argument("--head-dims", type=options.integers, default=[64, 128, 256], help="of contiguous keys")
+    parser.add_argument("--prefixes", type=options.integers, default=[32768], help="keys that all sequences share")
     parser.add_argument("--documents", nargs="*", choices=DOCUMENTS, default=DOCUMENTS)
     return parser.parse_args()
 
@@ -271,9 +323,12 @@ def main():
     if not torch.cuda.is_available():
         sys.exit("error: torch sees no GPU")
     serving = Serving(arguments)
-    cells = [lambda case=Decode(batch, tokens, keys, page, element): serving.decode(case)
-             for element in arguments.elements for page in arguments.pages for keys in arguments.keys
-             for batch in arguments.batches for tokens in arguments.tokens]
+    cases = [Decode(batch, tokens, keys, page, element) for element in arguments.elements for page in arguments.pages
+             for keys in arguments.keys for batch in arguments.batches for tokens in arguments.tokens]
+    cases = [dataclasses.replace(case, head_dim=head_dim, heads=heads) for case in cases for heads in SHAPES
+             for head_dim in arguments.head_dims if not case.page or (head_dim, heads) == (HEAD_DIM, (HEADS, KEY_HEADS))]
+    cells = [lambda case=case: serving.decode(case) for case in cases]
+    cells += [lambda e=element, k=keys: serving.shared(k, e) for element in arguments.elements for keys in arguments.prefixes]
     cells += [lambda case=Decode(batch, tokens, keys, page, element, is_ragged=True): serving.decode(case)
               for element in arguments.elements for keys in arguments.ragged for page in arguments.pages
               for batch in [8, 32, 64] for tokens in arguments.tokens]

@@ -168,7 +168,7 @@ int64_t mlir::fa::chooseGPUBlocksPerSM(const GPUTarget &target,
                                        ConfigAttr config,
                                        const AttentionProblem &problem) {
   // While one block waits for its keys another one multiplies; a third one
-  // gains nothing (benchmarks/results/notes/decoding-by-warps.md).
+  // gains nothing (benchmarks/results/notes/decoding.md).
   constexpr int64_t mostBlocks = 2;
   GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
   if (part.hasGroups())

@@ -233,17 +233,17 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
   // Sequences that share keys are one, of few query blocks.
   bool isOne = op->hasAttr(sharedKeysAttrName);
   bool isShort = !ShapedType::isDynamic(queries) &&
-                 queries <= std::max(rows, fewQueries) && part.overlap != Overlap::tiles;
+                 queries <= std::max(rows, fewQueries) &&
+                 part.overlap != Overlap::tiles;
   if ((!isOne && !isShort) || part.blockTable ||
       (!ShapedType::isDynamic(keys) && keys < 2 * size))
     return config;
   std::optional<int64_t> blocks = countQueryBlocks(op, rows);
   if (blocks && *blocks > mostBlocks && !op.getBatchInvariant())
     return config;
-  reason +=
-      llvm::formatv("; parts of {0} keys{1}, for {2}", size,
-                    op.getBatchInvariant() ? "" : " at least",
-                    isOne ? "sequences that share them" : "few queries");
+  reason += llvm::formatv("; parts of {0} keys{1}, for {2}", size,
+                          op.getBatchInvariant() ? "" : " at least",
+                          isOne ? "sequences that share them" : "few queries");
   if (part.overlap == Overlap::tiles) {
     part.overlap = Overlap::keys;
     part.turns = false;
