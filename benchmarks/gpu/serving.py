@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Times decoding over long caches, contiguous and in pages, and packed documents, beside FlashAttention-3, a plain read
-and a plain copy of the same bytes, on one GPU and in one interleaved run.
+"""Times decoding over long caches, contiguous, in pages and behind a prefix, and packed documents, beside FlashAttention-3, a
+plain read and a plain copy of the same bytes, on one GPU and in one interleaved run.
 
-    python3 benchmarks/gpu/compile.py --chips sm_90a --only '*decode*' '*paged*' '*packed*' --out KERNELS   (where LLVM is)
+    python3 benchmarks/gpu/compile.py --chips sm_90a --only '*decode*' '*paged*' '*packed*' '*shared*' --out KERNELS   (where LLVM is)
     PYTHONPATH=python FA_RUNTIME_LIBRARY=... python3 benchmarks/gpu/serving.py --kernels KERNELS --out DIR
 
 All launches of a call are inside the figures: the parts of the keys and their merge, of this project and of the peers.
@@ -218,14 +218,14 @@ class Serving:
         return sets
 
     def decode(self, case):
+        own = self.find(case.problem, case.element, {"TOKENS": case.tokens}, case.head_dim)
+        if not own:
+            return self.bench.note(f"no kernel for {case.name}")
         torch.manual_seed(self.arguments.seed)
         q = torch.randn(case.batch, case.tokens, case.heads[0], case.head_dim, device="cuda", dtype=TYPES[case.element])
         sets = self.make_sets(case)
         ends = lambda b, h: causal(case.tokens, case.lengths[b])(b, h)
         reference = Reference(q, *sets[0][:2], mask=ends if case.is_causal or case.is_ragged else None)
-        own = self.find(case.problem, case.element, {"TOKENS": case.tokens}, case.head_dim)
-        if not own:
-            return
 
         def make(kernels, kernel):
             return in_turns([kernels.make(kernel, q, *pools, **more) for _, _, pools, more in sets])
@@ -246,6 +246,10 @@ class Serving:
 
     def shared(self, keys, element):
         """One token of sequences that begin with the same `keys` keys."""
+        name = f"{element} d{HEAD_DIM} h{HEADS}/{KEY_HEADS} {SEQUENCES} of {OWN_KEYS} behind {keys}"
+        own = self.find("shared_prefix", element, {})
+        if not own:
+            return self.bench.note(f"no kernel for {name}")
         torch.manual_seed(self.arguments.seed)
         make = lambda *shape: torch.randn(*shape, device="cuda", dtype=TYPES[element])
         q = make(SEQUENCES, 1, HEADS, HEAD_DIM)
@@ -255,10 +259,6 @@ class Serving:
         chosen = [0, SEQUENCES // 2, SEQUENCES - 1]
         both = [torch.cat([sets[0][i].expand(len(chosen), -1, -1, -1), sets[0][i + 2][chosen]], 1) for i in range(2)]
         reference = SomeOf(Reference(q[chosen], *both), chosen)
-        name = f"{element} d{HEAD_DIM} h{HEADS}/{KEY_HEADS} {SEQUENCES} of {OWN_KEYS} behind {keys}"
-        own = self.find("shared_prefix", element, {})
-        if not own:
-            return
 
         def launch(kernels, kernel):
             def of(prefix_key, prefix_value, key, value):

@@ -30,6 +30,7 @@ struct Row {
   bool hasScore = false;
   /// 0 for any number, known or not.
   int64_t mostQueries = 0;
+  bool needsManyKeys = false;
   /// 0 for sequences of any length.
   int64_t mostInMean = 0;
   int64_t queryBlock = 0, keyBlock = 0;
@@ -66,6 +67,8 @@ struct Row {
 
   /// Queries that are known to be so many at most.
   constexpr Row &upToQueries(int64_t most) { return set(mostQueries, most); }
+  /// Keys that may fill several blocks, of which no mask of run time hides any.
+  constexpr Row &overManyKeys() { return set(needsManyKeys, true); }
 
   /// Packed sequences of so many keys in the mean at most, of this head dim.
   /// Such a row stands beside the first one for the same chips, form and
@@ -123,10 +126,10 @@ struct Row {
 // regions that hold values of their own.
 // clang-format off
 inline constexpr Row table[] = {
-    // Memory bounds the time of few queries: one group, and what two stages
-    // keep in flight (benchmarks/results, serving).
-    Row("sm_90a").packed().headDim(64).upToQueries(64).block(64, 128).groups(1)
-        .overKeys(),
+    // Memory bounds the time of few queries: one group, and as many stages as
+    // keep 64 KiB in flight (benchmarks/results, serving, notes/decoding.md).
+    Row("sm_90a").packed().headDim(64).upToQueries(64).overManyKeys()
+        .block(64, 128).groups(1).overKeys(),
     Row("sm_90a").packed().headDim(96).upToQueries(64).block(64, 64).groups(1)
         .overKeys().stages(3),
     Row("sm_90a").packed().headDim(256).upToQueries(64).block(64, 64).groups(1)
@@ -172,19 +175,20 @@ inline constexpr Row table[] = {
         .takingTurnsByMask(),
     Row("sm_90a").packed().headDim(256).block(128, 48).groups(2).overKeys()
         .takingTurnsByMask(),
-    // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
-    // 128, and at 64 with 128 keys.
+    // Half a block of two groups would have no queries.
     Row("sm_90a").ofFloats().headDim(128).upToQueries(64).block(64, 64)
         .commonStages(),
+    // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
+    // 128, and at 64 with 128 keys.
     Row("sm_90a").ofFloats().headDim(96).block(128, 128).groups(2),
     Row("sm_90a").ofFloats().headDim(128).block(128, 64).groups(2),
     // Blocks of which a multiprocessor holds two: one loads and splits operands
     // while the other multiplies.
     Row().ofFloats().headDim(128).block(64, 64).commonStages(),
-    // Few queries leave registers for keys, which memory sends as fast as
-    // there are many on their way.
-    Row().packed().headDim(64).upToQueries(64).block(64, 256),
-    Row().packed().headDim(128).upToQueries(64).block(64, 128),
+    // Few queries leave registers for keys. Larger blocks keep more bytes in
+    // flight. Timed on an H200, where two fit a multiprocessor.
+    Row().packed().headDim(64).upToQueries(64).overManyKeys().block(64, 256),
+    Row().packed().headDim(128).upToQueries(64).overManyKeys().block(64, 128),
     Row().headDim(64).block(128, 128),
     Row().headDim(64).block(128, 96),
     Row().headDim(64).block(128, 64),

@@ -119,9 +119,14 @@ static bool takesElements(const Row &row, const AttentionProblem &problem) {
 static bool takes(const Row &row, const AttentionProblem &problem) {
   bool hasFew = !ShapedType::isDynamic(problem.queries) &&
                 problem.queries <= row.mostQueries;
+  constexpr int64_t severalBlocks = 4;
+  bool hasMany =
+      !problem.hidesAtRunTime && (ShapedType::isDynamic(problem.keys) ||
+                                  problem.keys >= severalBlocks * row.keyBlock);
   return std::max(problem.queryHeadDim, problem.valueHeadDim) <=
              row.maxHeadDim &&
-         takesElements(row, problem) && (!row.mostQueries || hasFew);
+         takesElements(row, problem) && (!row.mostQueries || hasFew) &&
+         (!row.needsManyKeys || hasMany);
 }
 
 /// Whether two rows are for the same problems, but for the lengths.
@@ -322,8 +327,6 @@ ConfigAttr mlir::fa::completeGPUConfig(const GPUTarget &target,
   if (config.splitsKeys()) {
     tile.part.tileOrder = TileOrder::in_order;
     tile.part.cluster = 1;
-    tile.part.blocksPerSM = chooseGPUBlocksPerSM(
-        target, makeConfig(config.getContext(), tile), problem);
   } else {
     tile = addBlockTable(tile, problem);
   }

@@ -252,7 +252,8 @@ int64_t mlir::fa::countBlocksPerSM(const GPUTile &tile, const GPUTarget &target,
   // Registers are given out by eights.
   int64_t registers =
       threadsPerGroup * llvm::alignTo(std::max<int64_t>(needs.registers, 1), 8);
-  int64_t bytes = needs.sharedBytes + target.reservedSharedMemoryPerBlock;
+  int64_t bytes = llvm::alignTo(needs.sharedBytes, 128) +
+                  target.reservedSharedMemoryPerBlock;
   return std::min(target.registersPerSM / registers,
                   target.sharedMemoryPerSM / bytes);
 }

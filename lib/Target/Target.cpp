@@ -347,7 +347,7 @@ verifyOneBlockPerSM(function_ref<InFlightDiagnostic()> emitError,
   if (!gpu || gpu.getPart().blocksPerSM == 1)
     return success();
   return emitError() << "blocks_per_sm is " << gpu.getPart().blocksPerSM
-                     << ", which is not for gradients; the nearest is 1";
+                     << ", expected 1 for gradients";
 }
 
 LogicalResult Target::verifyConfig(function_ref<InFlightDiagnostic()> emitError,

@@ -215,8 +215,8 @@ public:
   /// CPU.
   std::string describeFit(ConfigAttr config,
                           const AttentionProblem &problem) const;
-  /// `blocks_per_sm` that suits parts of the keys, of a configuration for a
-  /// GPU.
+  /// `blocks_per_sm` of a GPU's configuration that splits keys; 1 for
+  /// `warp_groups`.
   int64_t chooseBlocksPerSM(ConfigAttr config,
                             const AttentionProblem &problem) const;
   /// Fails after one error where the configuration is for another target or

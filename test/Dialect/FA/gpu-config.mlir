@@ -44,6 +44,11 @@ func.func private @no_block_per_sm() attributes {a = #fa.gpu<warps<blocks_per_sm
 
 // -----
 
+// expected-error @below {{blocks_per_sm is 33, expected 1 to 32}}
+func.func private @many_blocks_per_sm() attributes {a = #fa.gpu<warps<blocks_per_sm = 33>>}
+
+// -----
+
 // expected-error @below {{column_groups is 3, expected 1 or 2}}
 func.func private @column_groups_of_three() attributes {a = #fa.gpu<warps<column_groups = 3>>}
 
@@ -340,3 +345,12 @@ func.func @tanh_of_f32(%q: !t) -> !t {
 
 // expected-error @below {{'stages' is given twice}}
 func.func private @twice() attributes {a = #fa.gpu<warps, stages = 2, stages = 2>}
+
+// -----
+
+// The part of a target alone is no configuration.
+func.func @no_config(%q: memref<1x64x8x64xbf16>) {
+  // expected-error @below {{attribute 'config' failed to satisfy constraint: #fa.config, how an attention is tiled, with the part of a target in it}}
+  fa.attention ins(%q, %q, %q : memref<1x64x8x64xbf16>, memref<1x64x8x64xbf16>, memref<1x64x8x64xbf16>) outs(%q : memref<1x64x8x64xbf16>) {config = #fa.gpu<warps>}
+  return
+}

@@ -120,7 +120,7 @@ func.func private @f() attributes {a = #fa.gpu<warp_groups<groups = 2, cluster =
 
 // -----
 
-// expected-error @+1 {{unknown field 'cluster' of warps, expected column_groups or tile_order; 'cluster' is a field of warp_groups}}
+// expected-error @+1 {{unknown field 'cluster' of warps, expected column_groups, tile_order or blocks_per_sm; 'cluster' is a field of warp_groups}}
 func.func private @f() attributes {a = #fa.gpu<warps<cluster = 2>>}
 
 // -----

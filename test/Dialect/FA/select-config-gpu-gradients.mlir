@@ -331,7 +331,7 @@
 // REDEFINE: %{config} = 64, key_block = 64, deterministic = false, gradient_form = one_pass, target = #fa.gpu<warps<blocks_per_sm = 2>>
 // REDEFINE: %{prefix} = BLOCKSPERSM
 // RUN: %{check}
-// BLOCKSPERSM: error: 'fa.attention_gradient' op config does not fit: blocks_per_sm is 2, which is not for gradients; the nearest is 1
+// BLOCKSPERSM: error: 'fa.attention_gradient' op config does not fit: blocks_per_sm is 2, expected 1 for gradients
 
 // REDEFINE: %{config} = 48, key_block = 64, deterministic = false, target = #fa.gpu<warps<column_groups = 2>>, gradient_form = one_pass
 // REDEFINE: %{prefix} = GROUPSSTEP

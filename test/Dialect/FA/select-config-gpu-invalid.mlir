@@ -34,6 +34,11 @@
 // RUN: %{check}
 // BLOCKS-PER-SM: error: 'fa.attention' op config does not fit: blocks_per_sm is 9, but 4 such blocks share a multiprocessor of sm_80; the nearest is 4
 
+// REDEFINE: %{file} = merged_columns
+// REDEFINE: %{prefix} = MERGED-COLUMNS
+// RUN: %{check}
+// MERGED-COLUMNS: error: 'fa.attention' op config does not fit: splits keys of head dim 250, whose rows fit no registers where parts are merged, expected at most 192 or a multiple of 16; the nearest is no parts
+
 // REDEFINE: %{file} = page_rows
 // REDEFINE: %{prefix} = PAGE-ROWS
 // RUN: %{check}
@@ -313,6 +318,14 @@ func.func @blocks_per_sm(%q: !t) -> !t {
   %r = fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
       {config = #fa.config<query_block = 64, key_block = 64, target = #fa.gpu<warps<blocks_per_sm = 9>>>}
   return %r : !t
+}
+
+//--- merged_columns.mlir
+!t = memref<1x?x1x250xbf16>
+func.func @merged_columns(%q: !t) {
+  fa.attention ins(%q, %q, %q : !t, !t, !t) outs(%q : !t)
+      {config = #fa.config<query_block = 64, key_block = 32, split_keys = 256, target = #fa.gpu<warps>>}
+  return
 }
 
 //--- page_rows.mlir

@@ -50,7 +50,8 @@ int64_t KeySplitter::getMergedColumns() {
   for (int64_t columns : {most, int64_t(32)})
     if (isOnGPU() && headDim % columns == 0)
       return columns;
-  return headDim;
+  return isOnGPU() && headDim > mostMergedColumns ? leastMergedColumns
+                                                  : headDim;
 }
 
 /// `count` columns of a slice.

@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "KeySplitter.h"
+#include "SequenceViews.h"
 #include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
@@ -179,6 +181,17 @@ static int64_t getKeyCapacity(AttentionOp op) {
   return ShapedType::isDynamic(pages) ? pages : rows * pages;
 }
 
+/// What has the same bits with and without pages: blocks that lie in a page,
+/// also where pages are gathered.
+static ConfigAttr fitGatheredPages(ConfigAttr config) {
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  if (!gpu || gpu.getPart().hasGroups() || config.getKeyBlock() <= gatheredRows)
+    return config;
+  return ConfigAttr::get(config.getContext(), config.getQueryBlock(),
+                         gatheredRows, config.getKeySplits(),
+                         config.getDeterministic(), gpu);
+}
+
 /// Parts of the keys for threads that query blocks leave without work, where
 /// keys are so many that a part is long. Never where blocks keep all busy.
 static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
@@ -212,13 +225,11 @@ static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
 /// so many keys each at least, or exactly where results may not depend on the
 /// batch.
 static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
-                             const Target &target,
-                             const AttentionProblem &problem,
-                             std::string &reason) {
+                             const Target &target, std::string &reason) {
   constexpr int64_t leastKeys = 256, exactKeys = 2048;
   // No GPU has as many multiprocessors.
   constexpr int64_t mostBlocks = 256;
-  // 16 tokens of 8 heads.
+  // As 16 tokens of 8 heads, where a block has fewer.
   constexpr int64_t fewQueries = 128;
   if (target.isCPU() || op.getQueryStarts() || !op.getOffsets().empty() ||
       !op.getExtents().empty() || !isa<MemRefType>(op.getQuery().getType()))
@@ -228,6 +239,9 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
           .getDimSize(op.getQueryOrder().positionOf(DimKind::Sequence));
   int64_t keys = getKeyCapacity(op), rows = config.getQueryBlock();
   GPUPart part = cast<GPUConfigAttr>(config.getTarget()).getPart();
+  int64_t headDim =
+      cast<ShapedType>(op.getValue().getType())
+          .getDimSize(op.getValueOrder().positionOf(DimKind::HeadDim));
   int64_t size = llvm::alignTo(op.getBatchInvariant() ? exactKeys : leastKeys,
                                config.getKeyBlock());
   // Sequences that share keys are one, of few query blocks.
@@ -236,6 +250,7 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
                  queries <= std::max(rows, fewQueries) &&
                  part.overlap != Overlap::tiles;
   if ((!isOne && !isShort) || part.blockTable ||
+      !KeySplitter::mergesOnGPU(headDim) ||
       (!ShapedType::isDynamic(keys) && keys < 2 * size))
     return config;
   std::optional<int64_t> blocks = countQueryBlocks(op, rows);
@@ -243,7 +258,8 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
     return config;
   reason += llvm::formatv("; parts of {0} keys{1}, for {2}", size,
                           op.getBatchInvariant() ? "" : " at least",
-                          isOne ? "sequences that share them" : "few queries");
+                          isOne ? "sequences that share them"
+                                : llvm::formatv("{0} queries", queries).str());
   if (part.overlap == Overlap::tiles) {
     part.overlap = Overlap::keys;
     part.turns = false;
@@ -251,12 +267,30 @@ static ConfigAttr fillDevice(ConfigAttr config, AttentionOp op,
   // Parts of the keys have a tile each.
   part.tileOrder = TileOrder::in_order;
   part.cluster = 1;
-  if (!op.getBatchInvariant())
-    part.blocksPerSM = target.chooseBlocksPerSM(config, problem);
   return ConfigAttr::get(op.getContext(), rows, config.getKeyBlock(),
                          /*keySplits=*/1, config.getDeterministic(),
                          GPUConfigAttr::get(op.getContext(), part))
       .withKeySplits(/*keySplits=*/1, size);
+}
+
+/// Blocks that share a multiprocessor, where parts of the keys are made for as
+/// many as fill the device.
+static ConfigAttr shareProcessors(ConfigAttr config, AttentionOp op,
+                                  const Target &target,
+                                  const AttentionProblem &problem) {
+  auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
+  if (!gpu || !config.getSplitKeys() || op.getBatchInvariant() ||
+      op.getQueryStarts())
+    return config;
+  GPUPart part = gpu.getPart();
+  part.blocksPerSM = target.chooseBlocksPerSM(config, problem);
+  return ConfigAttr::get(op.getContext(), config.getQueryBlock(),
+                         config.getKeyBlock(), config.getKeySplits(),
+                         config.getDeterministic(),
+                         GPUConfigAttr::get(op.getContext(), part))
+      .withKeySplits(config.getKeySplits(), config.getSplitKeys())
+      .withLengths(config.getFromKeys(), config.getFromQueries(),
+                   config.getLonger());
 }
 
 LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
@@ -276,6 +310,15 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
   auto emitMisfit = [&] { return op.emitOpError("config does not fit: "); };
   if (failed(target.verifyConfig(emitMisfit, config, problem)))
     return failure();
+  if (!target.isCPU() && config.splitsKeys() &&
+      !KeySplitter::mergesOnGPU(problem.valueHeadDim))
+    return emitMisfit() << "splits keys of head dim " << problem.valueHeadDim
+                        << ", whose rows fit no registers where parts are "
+                           "merged, expected at most "
+                        << KeySplitter::mostMergedColumns
+                        << " or a multiple of "
+                        << KeySplitter::leastMergedColumns
+                        << "; the nearest is no parts";
   // The rows of all sequences are not those of one, and what depends on the
   // longest one is not the same in any batch. Packed ones go by their mean.
   if (!given && (op.isRagged() || op.getBatchInvariant()))
@@ -283,10 +326,14 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
         (problem.isPacked ? config : config.forAnyLengths()).withoutKeySplits();
   if (!given && op.isRagged())
     config = fitSequences(config, op);
+  if (!given && op.getBatchInvariant())
+    config = fitGatheredPages(config);
   if (!given) {
     config = fillThreads(config, op, target, reason);
-    config = fillDevice(config, op, target, problem, reason);
+    config = fillDevice(config, op, target, reason);
   }
+  if (!target.isCPU() && (!given || !given.getTarget()))
+    config = shareProcessors(config, op, target, problem);
   if (!target.isCPU() &&
       failed(
           verifyPages(op, config, static_cast<bool>(given), target.getName())))

@@ -5,7 +5,8 @@ func.func @pages_64(%q: !q, %k: !pool, %v: !pool, %lengths: tensor<3xi32>, %tabl
   %o = tensor.empty() : !q
   %r = fa.attention ins(%q, %k, %v : !q, !pool, !pool) outs(%o : !q)
       key_lengths(%lengths : tensor<3xi32>) key_pages(%table : tensor<3x?xi32>) mask causal
-      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>}
+      {key_dims = #fa.dims<p, s, h, d>, value_dims = #fa.dims<p, s, h, d>,
+       config = #fa.config<query_block = 64, key_block = 64>}
   return %r : !q
 }
 

@@ -72,7 +72,7 @@ def FA_RotaryAttr : EnumAttr<FA_Dialect, FA_Rotary, "rotary"> {
 }
 
 def FA_ConfigAttr : FA_Attr<"Config", "config"> {
-  let summary = "How an attention is to be tiled";
+  let summary = "#fa.config, how an attention is tiled, with the part of a target in it";
   let description = [{
     The choices that tiling reads: rows of a query block, keys of a key block,
     whether results must be bit-equal from run to run, and the fields that only one
@@ -229,7 +229,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     |---|---|---|
     | `stages` | 1 | Stages of shared memory for keys and for values. |
     | `terms<...>` | none | How f32 operands are split into terms of 16 bits. |
-    | `tanh<...>` | none | How elements of a `tanh` that `fagpu-expand-tanh` expands, as of a soft cap up to 80, share reciprocals. For operands of 16 bits, not for gradients. |
+    | `tanh<...>` | 4 `sharers` | How elements of a `tanh` that `fagpu-expand-tanh` expands, as of a soft cap up to 80, share reciprocals. For operands of 16 bits, not for gradients. |
     | `block_table` | off | A table at run time says which blocks a mask leaves (`fa-list-blocks`). |
 
     | Field of `terms` | Default | Meaning |
@@ -250,6 +250,7 @@ def FA_GPUConfigAttr : FA_Attr<"GPUConfig", "gpu", [
     #fa.gpu<warps>
     #fa.gpu<warps, terms<common_stages, rolled>>
     #fa.gpu<warps<column_groups = 2>, stages = 2>
+    #fa.config<query_block = 64, key_block = 128, split_keys = 256, target = #fa.gpu<warps<blocks_per_sm = 2>>>
     #fa.gpu<warp_groups<groups = 2, overlap = tiles<turns>, tile_order = longest_first>, stages = 2>
     #fa.gpu<warp_groups<groups = 2, overlap = keys<rescale = before_product>>, stages = 2, block_table>
     #fa.gpu<warp_groups<groups = 2>, terms<columns = 32, keep_queries, rolled>>
