@@ -68,6 +68,7 @@ struct Row {
   /// Queries that are known to be so many at most.
   constexpr Row &upToQueries(int64_t most) { return set(mostQueries, most); }
   /// Keys that may fill several blocks, of which no mask of run time hides any.
+  /// Blocks of `batch_invariant` do not depend on how many keys there are.
   constexpr Row &overManyKeys() { return set(needsManyKeys, true); }
 
   /// Packed sequences of so many keys in the mean at most, of this head dim.
@@ -132,14 +133,16 @@ inline constexpr Row table[] = {
         .block(64, 128).groups(1).overKeys(),
     Row("sm_90a").packed().headDim(96).upToQueries(64).block(64, 64).groups(1)
         .overKeys().stages(3),
-    Row("sm_90a").packed().headDim(256).upToQueries(64).block(64, 64).groups(1)
+    Row("sm_90a").packed().headDim(128).upToQueries(64).block(64, 64).groups(1)
         .overKeys(),
+    Row("sm_90a").packed().headDim(256).upToQueries(64).overManyKeys()
+        .block(64, 64).groups(1).overKeys(),
     // Two groups read what 16 tokens of 8 heads share once. Without turns they
     // wait for the same keys, and then multiply at the same time.
     Row("sm_90a").packed().headDim(128).upToQueries(128).block(128, 128)
         .groups(2).overKeys().takingTurns(),
-    Row("sm_90a").packed().headDim(256).upToQueries(128).block(128, 64)
-        .groups(2).overKeys().takingTurnsByMask(),
+    Row("sm_90a").packed().headDim(256).upToQueries(128).overManyKeys()
+        .block(128, 64).groups(2).overKeys().takingTurnsByMask(),
     // Every tile overlaps with the next one.
     Row("sm_90a").packed().headDim(64).block(192, 128).groups(3).overTiles()
         .takingTurns(),
@@ -176,8 +179,8 @@ inline constexpr Row table[] = {
     Row("sm_90a").packed().headDim(256).block(128, 48).groups(2).overKeys()
         .takingTurnsByMask(),
     // Half a block of two groups would have no queries.
-    Row("sm_90a").ofFloats().headDim(128).upToQueries(64).block(64, 64)
-        .commonStages(),
+    Row("sm_90a").ofFloats().headDim(128).upToQueries(64).overManyKeys()
+        .block(64, 64).commonStages(),
     // Groups split f32 operands. With an overlap ptxas 13.0 spills at head dim
     // 128, and at 64 with 128 keys.
     Row("sm_90a").ofFloats().headDim(96).block(128, 128).groups(2),

@@ -120,9 +120,9 @@ static bool takes(const Row &row, const AttentionProblem &problem) {
   bool hasFew = !ShapedType::isDynamic(problem.queries) &&
                 problem.queries <= row.mostQueries;
   constexpr int64_t severalBlocks = 4;
-  bool hasMany =
-      !problem.hidesAtRunTime && (ShapedType::isDynamic(problem.keys) ||
-                                  problem.keys >= severalBlocks * row.keyBlock);
+  bool hasMany = !problem.isOfAnyLengths && !problem.hidesAtRunTime &&
+                 (ShapedType::isDynamic(problem.keys) ||
+                  problem.keys >= severalBlocks * row.keyBlock);
   return std::max(problem.queryHeadDim, problem.valueHeadDim) <=
              row.maxHeadDim &&
          takesElements(row, problem) && (!row.mostQueries || hasFew) &&

@@ -47,7 +47,7 @@ func.func @few(%q: !q, %k: !k, %v: !k, %o: !q) {
 // CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 2048,
 // REMARK: parts of 2048 keys, for 8 queries
 // WARPS-LABEL: func.func @invariant(
-// WARPS: config = #fa.config<query_block = 64, key_block = 128, split_keys = 2048, target = #fa.gpu<warps>>
+// WARPS: config = #fa.config<query_block = 128, key_block = 64, split_keys = 2048, target = #fa.gpu<warps>>
 // SPLIT-LABEL: func.func @invariant(
 // SPLIT-NOT: fagpu.multiprocessors
 // SPLIT: return
@@ -97,9 +97,11 @@ func.func @narrow(%q: memref<?x8x8x64xbf16>, %k: memref<?x?x8x64xbf16>, %v: memr
   return
 }
 
-// Blocks are those of gathered pages, with and without pages.
+// The same blocks for any number of keys.
+// CHECK-LABEL: func.func @narrow_invariant(
+// CHECK: config = #fa.config<query_block = 64, key_block = 64, split_keys = 2048, target = #fa.gpu<warp_groups<overlap = keys>, stages = 3>>
 // WARPS-LABEL: func.func @narrow_invariant(
-// WARPS: config = #fa.config<query_block = 64, key_block = 128, split_keys = 2048, target = #fa.gpu<warps>>
+// WARPS: config = #fa.config<query_block = 128, key_block = 128, split_keys = 2048, target = #fa.gpu<warps>>
 func.func @narrow_invariant(%q: memref<?x8x8x64xbf16>, %k: memref<?x?x8x64xbf16>, %v: memref<?x?x8x64xbf16>, %o: memref<?x8x8x64xbf16>) {
   fa.attention ins(%q, %k, %v : memref<?x8x8x64xbf16>, memref<?x?x8x64xbf16>, memref<?x?x8x64xbf16>) outs(%o : memref<?x8x8x64xbf16>) {batch_invariant}
   return

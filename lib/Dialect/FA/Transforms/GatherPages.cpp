@@ -29,6 +29,10 @@ namespace mlir::fa {
 using namespace mlir;
 using namespace mlir::fa;
 
+/// Rows of a page that kernels read: a multiple of all key blocks but large
+/// ones, which it divides or which have parts of it.
+static constexpr int64_t gatheredRows = 128;
+
 namespace {
 class PageGatherer : SequenceViews {
 public:

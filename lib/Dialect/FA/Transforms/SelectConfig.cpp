@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KeySplitter.h"
-#include "SequenceViews.h"
 #include "fa/Dialect/FA/IR/MissingPages.h"
 #include "fa/Dialect/FA/Transforms/Passes.h"
 #include "fa/Dialect/FA/Transforms/SharedKeys.h"
@@ -181,17 +180,6 @@ static int64_t getKeyCapacity(AttentionOp op) {
   return ShapedType::isDynamic(pages) ? pages : rows * pages;
 }
 
-/// What has the same bits with and without pages: blocks that lie in a page,
-/// also where pages are gathered.
-static ConfigAttr fitGatheredPages(ConfigAttr config) {
-  auto gpu = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  if (!gpu || gpu.getPart().hasGroups() || config.getKeyBlock() <= gatheredRows)
-    return config;
-  return ConfigAttr::get(config.getContext(), config.getQueryBlock(),
-                         gatheredRows, config.getKeySplits(),
-                         config.getDeterministic(), gpu);
-}
-
 /// Parts of the keys for threads that query blocks leave without work, where
 /// keys are so many that a part is long. Never where blocks keep all busy.
 static ConfigAttr fillThreads(ConfigAttr config, AttentionOp op,
@@ -326,8 +314,6 @@ LogicalResult mlir::fa::selectConfig(AttentionOp op, const Target &target) {
         (problem.isPacked ? config : config.forAnyLengths()).withoutKeySplits();
   if (!given && op.isRagged())
     config = fitSequences(config, op);
-  if (!given && op.getBatchInvariant())
-    config = fitGatheredPages(config);
   if (!given) {
     config = fillThreads(config, op, target, reason);
     config = fillDevice(config, op, target, reason);

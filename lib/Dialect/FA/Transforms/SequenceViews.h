@@ -14,11 +14,6 @@
 
 namespace mlir::fa {
 
-/// Rows of a page that pages are gathered to for kernels (fa-gather-pages): a
-/// multiple of all key blocks but large ones, which it divides or which have
-/// parts of it.
-inline constexpr int64_t gatheredRows = 128;
-
 /// The rows of one sequence in an operand, and whether what says so can be;
 /// null where nothing says so.
 struct SequenceRows {
