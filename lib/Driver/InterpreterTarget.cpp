@@ -9,7 +9,6 @@
 #include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "fa/Dialect/FAGPU/Transforms/Passes.h"
 #include "fa/Executor/FASemantics.h"
-#include "fa/Interpreter/Interpreter.h"
 #include "fa/Pipelines/GPUPipeline.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -48,14 +47,13 @@ static LogicalResult addLayouts(ModuleOp module) {
   return manager.run(module);
 }
 
-LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
+LogicalResult fa::interpret(func::FuncOp function,
+                            const InterpreterOptions &options,
                             std::optional<std::array<int64_t, 3>> grid,
                             SmallVector<RuntimeValue> &arguments,
                             SmallVector<RuntimeValue> &results) {
   if (failed(addLayouts(function->getParentOfType<ModuleOp>())))
     return failure();
-  InterpreterOptions options;
-  options.seed = seed;
   Interpreter interpreter(options);
   Semantics semantics;
   addUpstreamSemantics(semantics);
@@ -79,7 +77,8 @@ static void copyBack(HostBuffer &buffer, const RuntimeValue &value) {
     buffer.set(0, value.slot);
 }
 
-LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
+LogicalResult fa::interpret(func::FuncOp function,
+                            const InterpreterOptions &options,
                             std::optional<std::array<int64_t, 3>> grid,
                             MutableArrayRef<HostBuffer> arguments,
                             MutableArrayRef<HostBuffer> results) {
@@ -88,7 +87,7 @@ LogicalResult fa::interpret(func::FuncOp function, uint64_t seed,
        llvm::zip_equal(function.getArgumentTypes(), arguments))
     values.push_back(isa<ShapedType>(type) ? buffer.toRuntime()
                                            : RuntimeValue(buffer.get(0)));
-  if (failed(interpret(function, seed, grid, values, returned)))
+  if (failed(interpret(function, options, grid, values, returned)))
     return failure();
   for (auto [buffer, value] : llvm::zip_equal(arguments, values))
     if (value.object)

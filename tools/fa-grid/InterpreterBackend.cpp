@@ -48,7 +48,9 @@ LogicalResult InterpreterBackend::run(const Problem &problem,
                          ? RuntimeValue(loadArray(data.data(), operand))
                          : RuntimeValue(operand.number));
   SmallVector<RuntimeValue> passed(values);
-  if (failed(interpret(schedule.host, seed++, /*grid=*/std::nullopt, passed,
+  interpreter::InterpreterOptions options;
+  options.seed = seed++;
+  if (failed(interpret(schedule.host, options, /*grid=*/std::nullopt, passed,
                        results)))
     return failure();
   for (auto [operand, value] : llvm::zip_equal(operands, values))

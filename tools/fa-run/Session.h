@@ -31,6 +31,8 @@ struct SessionOptions {
   bool bench = false;
   /// The interpreter executes the text, and not what fagpu-plan makes of it.
   bool asWritten = false;
+  /// Of the device that the interpreter is.
+  std::optional<int64_t> multiprocessors;
   bool peepholes = true;
   Precision precision = Precision::Auto;
   std::optional<double> bound;

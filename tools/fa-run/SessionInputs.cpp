@@ -30,6 +30,20 @@ LogicalResult Session::load() {
     return reportError("--as-written is for --target=interpret, not for "
                        "--target=" +
                        getTargetName(target));
+  // As many as no device has.
+  constexpr int64_t mostMultiprocessors = 1024;
+  if (options.multiprocessors) {
+    int64_t count = *options.multiprocessors;
+    if (target != TargetKind::Interpret)
+      return reportError("--multiprocessors is for --target=interpret, not for "
+                         "--target=" +
+                         getTargetName(target));
+    if (count < 1 || count > mostMultiprocessors)
+      return reportError(
+          llvm::formatv("--multiprocessors={0} is no device: expected 1 to {1}",
+                        count, mostMultiprocessors)
+              .str());
+  }
   if (!(options.verifyWork >= 0))
     return reportError(
         "--verify-work=" + llvm::formatv("{0:e}", options.verifyWork).str() +

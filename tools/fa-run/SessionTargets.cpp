@@ -144,11 +144,15 @@ LogicalResult Session::runInterpreter() {
     planned = std::move(*schedule);
     function = planned->lookupSymbol<func::FuncOp>(running.getName());
   }
+  interpreter::InterpreterOptions device;
+  device.seed = options.seed;
+  if (options.multiprocessors)
+    device.multiprocessors = *options.multiprocessors;
   if (!derived)
-    return interpret(function, options.seed, grid, arguments, results);
+    return interpret(function, device, grid, arguments, results);
   return withResultsAsArguments(
       arguments, results, [&](MutableArrayRef<HostBuffer> buffers) {
-        return interpret(function, options.seed, grid, buffers, {});
+        return interpret(function, device, grid, buffers, {});
       });
 }
 

@@ -118,6 +118,10 @@ struct CommandLine {
       cl::desc("Blocks of a kernel that --target=interpret runs without a "
                "host function"),
       cl::value_desc("X[,Y[,Z]]"), cl::cat(category)};
+  cl::opt<int64_t> multiprocessors{
+      "multiprocessors",
+      cl::desc("Multiprocessors of the device that --target=interpret is (3)"),
+      cl::value_desc("N"), cl::cat(category)};
   cl::opt<bool> asWritten{
       "as-written",
       cl::desc("Interpret a schedule as its text stands, one operation after "
@@ -250,6 +254,8 @@ FailureOr<SessionOptions> CommandLine::getOptions() const {
   options.strategy = strategy;
   options.grid = grid;
   options.chip = chip;
+  if (multiprocessors.getNumOccurrences())
+    options.multiprocessors = multiprocessors;
   options.asWritten = asWritten;
   options.peepholes = peepholes;
   return options;

@@ -9,6 +9,7 @@
 #define FA_DRIVER_INTERPRETERTARGET_H
 
 #include "fa/Driver/HostBuffer.h"
+#include "fa/Interpreter/Interpreter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include <array>
@@ -24,13 +25,15 @@ FailureOr<OwningOpRef<ModuleOp>> planSchedule(ModuleOp module);
 /// that it launches. Every result is rounded to its declared type. Memrefs
 /// among the arguments are updated. Layouts that the text leaves out are put
 /// into the module. Fails with one diagnostic.
-LogicalResult interpret(func::FuncOp function, uint64_t seed,
+LogicalResult interpret(func::FuncOp function,
+                        const interpreter::InterpreterOptions &options,
                         std::optional<std::array<int64_t, 3>> grid,
                         MutableArrayRef<HostBuffer> arguments,
                         MutableArrayRef<HostBuffer> results);
 
 /// The same on values of the executor; arrays may be strided views.
-LogicalResult interpret(func::FuncOp function, uint64_t seed,
+LogicalResult interpret(func::FuncOp function,
+                        const interpreter::InterpreterOptions &options,
                         std::optional<std::array<int64_t, 3>> grid,
                         SmallVector<executor::RuntimeValue> &arguments,
                         SmallVector<executor::RuntimeValue> &results);
