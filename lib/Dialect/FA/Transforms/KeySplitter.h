@@ -32,8 +32,11 @@ public:
   }
 
 private:
+  /// HalfBlocks.cpp. A block for each of two groups of warps, where these have
+  /// the queries of a sequence; null where there is no such thing.
   ConfigAttr getHalfBlocks();
-  void splitFewKeys(ConfigAttr half);
+  Value isFasterInHalves(ConfigAttr half);
+  void splitHalves(ConfigAttr half);
   void split();
   void buildParts();
   void buildListed();

@@ -154,77 +154,12 @@ PartsPlan KeySplitter::makePlan() {
   return made;
 }
 
-/// Of two groups of warps that have the queries of one sequence, blocks for one
-/// each; null where there is no such thing.
-ConfigAttr KeySplitter::getHalfBlocks() {
-  auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  std::optional<int64_t> rows = getConstantIntValue(getMixedSize(
-      rewriter, loc, op.getQuery(), op.getQueryOrder(), DimKind::Sequence));
-  int64_t block = config.getQueryBlock();
-  if (!fillsDevice() || op.getKeyPages() || !target || !rows || *rows > block ||
-      *rows <= block / 2)
-    return {};
-  // What products of every element type take.
-  constexpr int64_t multiple = 64;
-  GPUPart part = target.getPart();
-  if (!part.hasGroups() || part.groups != 2 ||
-      config.getKeyBlock() % (2 * multiple))
-    return {};
-  part.groups = 1;
-  part.turns = false;
-  // As many keys are on their way.
-  part.stages = 2 * part.stages - 1;
-  return ConfigAttr::get(op.getContext(), block / 2, config.getKeyBlock() / 2,
-                         config.getKeySplits(), config.getDeterministic(),
-                         GPUConfigAttr::get(op.getContext(), part))
-      .withKeySplits(config.getKeySplits(), config.getSplitKeys());
-}
-
-/// One sequence has half as many parts, whose results are stored and merged,
-/// where each is of half the queries. The L2 cache gives the keys to both
-/// halves, as long as it holds them.
-void KeySplitter::splitFewKeys(ConfigAttr half) {
-  constexpr int64_t cachedBytes = int64_t(1) << 26;
-  int64_t ofKey = 0;
-  for (auto [operand, order] : {std::pair(op.getKey(), op.getKeyOrder()),
-                                std::pair(op.getValue(), op.getValueOrder())}) {
-    auto type = cast<MemRefType>(operand.getType());
-    ofKey += type.getDimSize(order.positionOf(DimKind::HeadDim)) *
-             type.getElementTypeBitWidth() / 8;
-  }
-  Value heads = tiler.getSize(op.getKey(), op.getKeyOrder(), DimKind::Heads);
-  Value rows =
-      rewriter.createOrFold<arith::MulIOp>(loc, heads, tiler.getMostKeys());
-  auto isAtMost = [&](Value a, int64_t most) -> Value {
-    return rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ule,
-                                                a, tiler.index(most));
-  };
-  Value isFew = tiler.both(isAtMost(tiler.toValue(tiler.countBatches()), 1),
-                           isAtMost(rows, cachedBytes / ofKey));
-  auto branch = scf::IfOp::create(rewriter, loc, isFew,
-                                  /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(branch.thenYield());
-    auto few = cast<AttentionOp>(rewriter.clone(*op));
-    few.setConfigAttr(half);
-    rewriter.setInsertionPoint(few);
-    KeySplitter splitter(rewriter, few);
-    splitter.isOneSequence = true;
-    splitter.parts = splitter.countParts();
-    splitter.buildParts();
-    rewriter.eraseOp(few);
-  }
-  rewriter.moveOpBefore(op, branch.elseYield());
-  rewriter.setInsertionPoint(op);
-}
-
 /// Sequences of lengths of their own get parts by these; one alone is as even
 /// without.
 void KeySplitter::run() {
   tiler.checkPages();
   if (ConfigAttr half = getHalfBlocks())
-    splitFewKeys(half);
+    splitHalves(half);
   isOneSequence = isRagged() || isConstantIntValue(tiler.countBatches(), 1);
   if (!isRagged()) {
     split();

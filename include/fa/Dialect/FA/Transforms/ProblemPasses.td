@@ -140,9 +140,11 @@ def FASplitKeys : Pass<"fa-split-keys"> {
     for each head and query block. At least two thirds of the device have to have a
     share; else parts are as they are for the longest possible sequence.
 
-    One sequence of 64 MiB of keys and values at most, whose queries two groups of
-    warps have, gets blocks of one group each: the L2 cache gives them the keys, and
-    half as many parts are merged. Not in pages.
+    Few sequences, whose queries two groups of warps have, get blocks of one group
+    each: the L2 cache gives them the keys, and half as many parts are merged, or
+    none. They fill the device, and have up to 65,536 keys of all heads, 131,072 above
+    head dim 64, 524,288 above 128, twice as many without parts. Not in pages, and
+    where only the device knows lengths just one sequence.
 
     After, for shares:
 
