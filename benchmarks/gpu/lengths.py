@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times decoding at lengths that grow by a tenth: no step may cost much more than its keys.
 
-    python3 benchmarks/gpu/compile.py --chips sm_90a --only '*decode*' --out KERNELS   (where LLVM is)
+    python3 benchmarks/gpu/compile.py --chips sm_90a --only '*decode_lengths*' --out KERNELS   (where LLVM is)
     PYTHONPATH=python FA_RUNTIME_LIBRARY=... python3 benchmarks/gpu/lengths.py --kernels KERNELS --out DIR
 
 64 query heads on 8, head dim 128. Prints microseconds by length, and the step that costs the most. One sequence is
@@ -57,7 +57,7 @@ def contestants(arguments, folders, pool, batch, tokens, keys):
     if batch == 1:
         reference = Reference(q, *sets[0], mask=causal(tokens, keys) if tokens > 1 else None)
     for name, kernels in folders.items():
-        kernel = next(k for k in kernels.find("decode", HEAD_DIM, arguments.elements[0]) if dict(k.values)["TOKENS"] == tokens)
+        kernel = next(k for k in kernels.find("decode_lengths", HEAD_DIM, arguments.elements[0]) if dict(k.values)["TOKENS"] == tokens)
         launches = [kernels.make(kernel, q, *each) for each in sets]
         if reference and reference.error(launches[0]()) > BOUND[arguments.elements[0]]:
             sys.exit(f"error: {name} is wrong at {tokens} x {keys}: relative error {reference.error(launches[0]()):.2e}")

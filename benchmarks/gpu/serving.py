@@ -6,8 +6,9 @@ plain read and a plain copy of the same bytes, on one GPU and in one interleaved
     PYTHONPATH=python FA_RUNTIME_LIBRARY=... python3 benchmarks/gpu/serving.py --kernels KERNELS --out DIR
 
 All launches of a call are inside the figures: the parts of the keys and their merge, of this project and of the peers.
-Calls take sets of keys and values in turn that L2 does not hold together. Outputs are compared with float64 first. The
-ratio to "read" is the share of a plain read that decoding reaches; that to "copy" bounds packed documents.
+Calls take sets of keys and values in turn that L2 does not hold together. Where lengths are given, all are given them.
+Outputs are compared with float64 first. The ratio to "read" is the share of a plain read that decoding reaches; that to
+"copy" bounds packed documents.
 """
 
 import dataclasses
@@ -39,7 +40,8 @@ SEQUENCES, OWN_KEYS = 64, 1024
 
 @dataclass(frozen=True)
 class Decode:
-    """`tokens` queries of each sequence behind `keys` keys, in pages of `page` rows where that is not 0."""
+    """`tokens` queries of each sequence behind `keys` keys, in pages of `page` rows where that is not 0.
+    `has_lengths`: how many keys there are is in memory of the device, for this project as for a peer."""
 
     batch: int
     tokens: int
@@ -50,12 +52,19 @@ class Decode:
     is_ragged: bool = False
     head_dim: int = HEAD_DIM
     heads: tuple = (HEADS, KEY_HEADS)
+    has_lengths: bool = False
 
     @property
     def name(self):
         page = f" pages {self.page}" if self.page else ""
         ragged = "up to " if self.is_ragged else ""
-        return f"{self.element} d{self.head_dim} h{self.heads[0]}/{self.heads[1]}{page} b{self.batch} {self.tokens} x {ragged}{self.keys}"
+        shape = f"{self.element} d{self.head_dim} h{self.heads[0]}/{self.heads[1]}{page}{self.given}"
+        return f"{shape} b{self.batch} {self.tokens} x {ragged}{self.keys}"
+
+    @property
+    def given(self):
+        """Pages and ragged sequences always have lengths."""
+        return " lengths" if self.has_lengths and not self.page and not self.is_ragged else ""
 
     @property
     def lengths(self):
@@ -68,11 +77,11 @@ class Decode:
         ragged = " ragged" if self.is_ragged else ""
         page = f" pages {self.page}" if self.page else ""
         shape = "" if (self.head_dim, self.heads) == (HEAD_DIM, (HEADS, KEY_HEADS)) else f" d{self.head_dim} h{self.heads[0]}"
-        return f"{self.element} decode{shape}{ragged}{page} {self.tokens}"
+        return f"{self.element} decode{shape}{ragged}{page}{self.given} {self.tokens}"
 
     @property
     def problem(self):
-        return f"paged_{self.page}" if self.page else SHAPES[self.heads]
+        return f"paged_{self.page}" if self.page else "decode_lengths" if self.has_lengths else SHAPES[self.heads]
 
     @property
     def is_causal(self):
@@ -234,7 +243,7 @@ class Serving:
         if self.fa3 and not case.page:
             prepared.append(self.bench.prepare(
                 case.name, "fa3", lambda: in_turns([lambda k=k, v=v, more=more: self.fa3.flash_attn_with_kvcache(
-                    q, k, v, causal=case.is_causal, cache_seqlens=more["key_lengths"] if case.is_ragged else None)
+                    q, k, v, causal=case.is_causal, cache_seqlens=more["key_lengths"] if case.has_lengths else None)
                     for k, v, _, more in sets]), reference, PEER_BOUND[case.element]))
         # As many bytes as the keys and values of all sequences.
         rows = sum(case.lengths)
@@ -312,7 +321,7 @@ def parse():
     parser.add_argument("--keys", type=options.integers, default=[4096, 8192, 32768])
     parser.add_argument("--pages", type=options.integers, default=[0, 64, 16], help="rows of a page, also 1; 0: contiguous keys")
     parser.add_argument("--ragged", type=options.integers, default=[], help="also sequences of lengths from 512 to these, as 65536")
-    parser.add_argument("--head-dims", type=options.integers, default=[64, 128, 256], help="of contiguous keys")
+    parser.add_argument("--head-dims", type=options.integers, default=[64, 128, 256], help="of contiguous keys without lengths")
     parser.add_argument("--prefixes", type=options.integers, default=[32768], help="keys that all sequences share")
     parser.add_argument("--documents", nargs="*", choices=DOCUMENTS, default=DOCUMENTS)
     return parser.parse_args()
@@ -325,11 +334,12 @@ def main():
     serving = Serving(arguments)
     cases = [Decode(batch, tokens, keys, page, element) for element in arguments.elements for page in arguments.pages
              for keys in arguments.keys for batch in arguments.batches for tokens in arguments.tokens]
-    cases = [dataclasses.replace(case, head_dim=head_dim, heads=heads) for case in cases for heads in SHAPES
-             for head_dim in arguments.head_dims if not case.page or (head_dim, heads) == (HEAD_DIM, (HEADS, KEY_HEADS))]
+    cases = [*(dataclasses.replace(case, head_dim=head_dim, heads=heads) for case in cases if not case.page
+               for heads in SHAPES for head_dim in arguments.head_dims),
+             *(dataclasses.replace(case, has_lengths=True) for case in cases)]
     cells = [lambda case=case: serving.decode(case) for case in cases]
     cells += [lambda e=element, k=keys: serving.shared(k, e) for element in arguments.elements for keys in arguments.prefixes]
-    cells += [lambda case=Decode(batch, tokens, keys, page, element, is_ragged=True): serving.decode(case)
+    cells += [lambda case=Decode(batch, tokens, keys, page, element, is_ragged=True, has_lengths=True): serving.decode(case)
               for element in arguments.elements for keys in arguments.ragged for page in arguments.pages
               for batch in [8, 32, 64] for tokens in arguments.tokens]
     cells += [lambda e=element, k=kind, c=is_causal: serving.packed(k, e, c) for element in arguments.elements
