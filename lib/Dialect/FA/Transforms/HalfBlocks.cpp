@@ -104,9 +104,7 @@ void KeySplitter::splitHalves(ConfigAttr half) {
     auto few = cast<AttentionOp>(rewriter.clone(*op));
     few.setConfigAttr(half);
     rewriter.setInsertionPoint(few);
-    KeySplitter splitter(rewriter, few);
-    splitter.isOneSequence = true;
-    splitter.split();
+    KeySplitter(rewriter, few).split();
   }
   rewriter.moveOpBefore(op, branch.elseYield());
   rewriter.setInsertionPoint(op);

@@ -72,8 +72,6 @@ private:
   OpFoldResult parts;
   /// The list of parts; null where all sequences have as many.
   PartsPlan *plan = nullptr;
-  /// Whether there is no other one, or none that is worth a list.
-  bool isOneSequence = false;
   /// (batch, part) x queries x heads x value head dim, and (batch, part) x
   /// heads x queries, in f32. Packed queries are one batch.
   Value outputs, lses;

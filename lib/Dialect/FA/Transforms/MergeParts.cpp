@@ -42,11 +42,11 @@ int64_t KeySplitter::getMergedRows() {
   return tiler.getQueryBlock() <= 16 ? 16 : 64;
 }
 
-/// Columns of a merged block on a GPU. One sequence has many parts of few rows:
-/// few columns keep all multiprocessors busy. Listed sequences have few parts
-/// of many rows: all blocks are at work at once.
+/// Columns of a merged block on a GPU. Few query blocks have many parts: few
+/// columns keep all multiprocessors busy. Listed sequences have few parts of
+/// many rows: all blocks are at work at once.
 int64_t KeySplitter::getMergedColumns() {
-  int64_t headDim = getHeadDim(), most = plan ? 64 : isOneSequence ? 16 : 32;
+  int64_t headDim = getHeadDim(), most = plan ? 64 : 16;
   for (int64_t columns : {most, int64_t(32)})
     if (isOnGPU() && headDim % columns == 0)
       return columns;

@@ -160,7 +160,6 @@ void KeySplitter::run() {
   tiler.checkPages();
   if (ConfigAttr half = getHalfBlocks())
     splitHalves(half);
-  isOneSequence = isRagged() || isConstantIntValue(tiler.countBatches(), 1);
   if (!isRagged()) {
     split();
     return;

@@ -27,8 +27,8 @@ func.func @counts(%q: !qt, %k: !qt, %v: !qt, %sinks: tensor<4xf32>) -> !qt {
   return %r : !qt
 }
 
-!qw = tensor<2x1x6x80xf16>
-!kw = tensor<2x?x2x80xf16>
+!qw = tensor<2x1x6x72xf16>
+!kw = tensor<2x?x2x72xf16>
 func.func @whole(%q: !qw, %k: !kw, %v: !kw) -> (!qw, tensor<2x6x1xf32>) {
   %o = tensor.empty() : !qw
   %l = tensor.empty() : tensor<2x6x1xf32>
