@@ -22,42 +22,37 @@ ConfigAttr KeySplitter::getHalfBlocks() {
   std::optional<int64_t> rows = getConstantIntValue(getMixedSize(
       rewriter, loc, op.getQuery(), op.getQueryOrder(), DimKind::Sequence));
   int64_t block = config.getQueryBlock();
+  // A group that splits operands of f32 alone leaves the tensor cores idle.
   if (!fillsDevice() || op.getKeyPages() || !target || !rows || *rows > block ||
       *rows <= block / 2 ||
       getElementTypeOrSelf(op.getQuery().getType()).isF32())
     return {};
-  // What products of 16-bit elements take.
-  constexpr int64_t multiple = 64;
   GPUPart part = target.getPart();
-  int64_t keys =
-      config.getKeyBlock() == multiple ? multiple : config.getKeyBlock() / 2;
-  if (!part.hasGroups() || part.groups != 2 || keys % multiple)
+  if (!part.hasGroups() || part.groups != 2)
     return {};
   part.groups = 1;
   part.turns = false;
-  // As many keys are on their way.
-  if (keys < config.getKeyBlock())
-    part.stages = 2 * part.stages - 1;
-  return ConfigAttr::get(op.getContext(), block / 2, keys,
+  return ConfigAttr::get(op.getContext(), block / 2, config.getKeyBlock(),
                          config.getKeySplits(), config.getDeterministic(),
                          GPUConfigAttr::get(op.getContext(), part))
       .withKeySplits(config.getKeySplits(), config.getSplitKeys());
 }
 
-/// Keys of all heads and sequences up to which blocks of half the queries are
+/// Up to which keys of all heads and sequences blocks of half the queries are
 /// faster: the L2 cache gives the keys to both halves, and what they save does
-/// not grow with the keys (H200, benchmarks/results/notes/decoding.md).
-static int64_t getMostRows(int64_t headDim) {
-  return headDim <= 64    ? int64_t(1) << 16
-         : headDim <= 128 ? int64_t(1) << 17
-                          : int64_t(1) << 19;
+/// not grow with the keys. Steps of narrow heads have to fill the device as
+/// well (H200, benchmarks/results/notes/decoding.md).
+static std::pair<int64_t, bool> getHalvesLimits(int64_t headDim) {
+  return {int64_t(1) << (headDim <= 64    ? 16
+                         : headDim <= 128 ? 18
+                                          : 19),
+          /*fillsDevice=*/headDim <= 128};
 }
 
-/// Whether half blocks find a multiprocessor each, and few keys. A smaller step
-/// of keys is slower, so that they have to fill the device as well. Sequences
+/// Whether half blocks find a multiprocessor each, and few keys. Sequences
 /// whose lengths only the device knows get a list of parts, unless there is
 /// one.
-Value KeySplitter::isFasterInHalves(ConfigAttr half) {
+Value KeySplitter::isFasterInHalves() {
   auto times = [&](Value a, Value b) -> Value {
     return rewriter.createOrFold<arith::MulIOp>(loc, a, b);
   };
@@ -76,7 +71,7 @@ Value KeySplitter::isFasterInHalves(ConfigAttr half) {
       rewriter, loc, all,
       rewriter.createOrFold<arith::MaxUIOp>(loc, blocks, one));
   auto query = cast<ShapedType>(op.getQuery().getType());
-  int64_t most = getMostRows(std::max(
+  auto [most, fills] = getHalvesLimits(std::max(
       getHeadDim(),
       query.getDimSize(op.getQueryOrder().positionOf(DimKind::HeadDim))));
   Value rows =
@@ -88,15 +83,15 @@ Value KeySplitter::isFasterInHalves(ConfigAttr half) {
       loc, isAtMost(rows, tiler.index(most)),
       tiler.both(isAtMost(rows, tiler.index(2 * most)), isAtMost(parts, one)));
   isFaster = tiler.both(isFaster, isAtMost(blocks, all));
-  if (half.getKeyBlock() < config.getKeyBlock())
+  if (fills)
     isFaster = tiler.both(
-        isFaster, isAtMost(times(all, tiler.index(7)),
-                           times(times(blocks, parts), tiler.index(8))));
+        isFaster, isAtMost(times(all, tiler.index(5)),
+                           times(times(blocks, parts), tiler.index(6))));
   return isRagged() ? tiler.both(isFaster, isAtMost(batches, one)) : isFaster;
 }
 
 void KeySplitter::splitHalves(ConfigAttr half) {
-  auto branch = scf::IfOp::create(rewriter, loc, isFasterInHalves(half),
+  auto branch = scf::IfOp::create(rewriter, loc, isFasterInHalves(),
                                   /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(rewriter);

@@ -35,7 +35,7 @@ private:
   /// HalfBlocks.cpp. A block for each of two groups of warps, where these have
   /// the queries of a sequence; null where there is no such thing.
   ConfigAttr getHalfBlocks();
-  Value isFasterInHalves(ConfigAttr half);
+  Value isFasterInHalves();
   void splitHalves(ConfigAttr half);
   void split();
   void buildParts();

@@ -142,9 +142,10 @@ def FASplitKeys : Pass<"fa-split-keys"> {
 
     Few sequences, whose queries two groups of warps have, get blocks of one group
     each: the L2 cache gives them the keys, and half as many parts are merged, or
-    none. They fill the device, and have up to 65,536 keys of all heads, 131,072 above
-    head dim 64, 524,288 above 128, twice as many without parts. Not in pages, and
-    where only the device knows lengths just one sequence.
+    none. They have up to 65,536 keys of all heads, 262,144 above head dim 64, 524,288
+    above 128, twice as many without parts; blocks fit the device, and up to head dim
+    128 fill five sixths of it. Not in pages, not of f32, and where only the device
+    knows lengths just one sequence.
 
     After, for shares:
 
