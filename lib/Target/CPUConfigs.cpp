@@ -82,11 +82,8 @@ ConfigAttr mlir::fa::completeCPUConfig(StringRef target,
     lanes /= 2;
   while (vectors > 1 && queryBlock % (lanes * vectors) != 0)
     vectors /= 2;
-  return ConfigAttr::get(config.getContext(), queryBlock, config.getKeyBlock(),
-                         config.getKeySplits(), config.getDeterministic(),
-                         CPUConfigAttr::get(config.getContext(), lanes,
-                                            row.registerRows, vectors))
-      .withKeySplits(config.getKeySplits(), config.getSplitKeys());
+  return config.withTarget(CPUConfigAttr::get(config.getContext(), lanes,
+                                              row.registerRows, vectors));
 }
 
 /// Threads take whole key heads in one pass, and blocks in two passes, which

@@ -356,10 +356,7 @@ ConfigAttr mlir::fa::selectGPUKeysConfig(MLIRContext *context,
 ConfigAttr mlir::fa::withForm(ConfigAttr config, GradientForm form,
                               const GPUPart &part) {
   if (!config.getTarget())
-    config = ConfigAttr::get(config.getContext(), config.getQueryBlock(),
-                             config.getKeyBlock(), config.getKeySplits(),
-                             config.getDeterministic(),
-                             GPUConfigAttr::get(config.getContext(), part));
+    config = config.withTarget(GPUConfigAttr::get(config.getContext(), part));
   return config.withGradientForm(form);
 }
 

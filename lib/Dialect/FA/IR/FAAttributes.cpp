@@ -117,6 +117,20 @@ ConfigAttr ConfigAttr::withKeySplits(int64_t keySplits,
                          getLonger());
 }
 
+ConfigAttr ConfigAttr::withBlocks(int64_t queryBlock, int64_t keyBlock) const {
+  return ConfigAttr::get(getContext(), queryBlock, keyBlock, getKeySplits(),
+                         getSplitKeys(), getDeterministic(), getTarget(),
+                         getGradientForm(), getFromKeys(), getFromQueries(),
+                         getLonger());
+}
+
+ConfigAttr ConfigAttr::withTarget(TargetConfigAttrInterface target) const {
+  return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),
+                         getKeySplits(), getSplitKeys(), getDeterministic(),
+                         target, getGradientForm(), getFromKeys(),
+                         getFromQueries(), getLonger());
+}
+
 ConfigAttr
 ConfigAttr::withGradientForm(std::optional<GradientForm> form) const {
   return ConfigAttr::get(getContext(), getQueryBlock(), getKeyBlock(),

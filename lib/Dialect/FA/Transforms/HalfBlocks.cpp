@@ -32,10 +32,8 @@ ConfigAttr KeySplitter::getHalfBlocks() {
     return {};
   part.groups = 1;
   part.turns = false;
-  return ConfigAttr::get(op.getContext(), block / 2, config.getKeyBlock(),
-                         config.getKeySplits(), config.getDeterministic(),
-                         GPUConfigAttr::get(op.getContext(), part))
-      .withKeySplits(config.getKeySplits(), config.getSplitKeys());
+  return config.withBlocks(block / 2, config.getKeyBlock())
+      .withTarget(GPUConfigAttr::get(op.getContext(), part));
 }
 
 /// Up to which keys of all heads and sequences blocks of half the queries are

@@ -24,13 +24,6 @@ public:
 
   void run();
 
-  /// Columns of a row that a thread of a GPU merges: it holds a row of the sum
-  /// and one of a part. A head dim that no block of columns divides is a block.
-  static constexpr int64_t mostMergedColumns = 192, leastMergedColumns = 16;
-  static bool mergesOnGPU(int64_t headDim) {
-    return headDim <= mostMergedColumns || headDim % leastMergedColumns == 0;
-  }
-
 private:
   /// HalfBlocks.cpp. A block for each of two groups of warps, where these have
   /// the queries of a sequence; null where there is no such thing.

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KeySplitter.h"
+#include "MergedColumns.h"
 #include "fa/Dialect/FA/IR/Slicing.h"
 #include "fa/Dialect/FA/IR/SoleReader.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -99,11 +99,7 @@ static ConfigAttr makeSeldomConfig(AttentionOp version) {
              "this version, and its machine code is half as long",
              keys / 2, -largestScore, largestScore, keys)
              .str();
-  return ConfigAttr::get(config.getContext(), config.getQueryBlock(), keys / 2,
-                         config.getKeySplits(), config.getSplitKeys(),
-                         config.getDeterministic(), config.getTarget(),
-                         config.getGradientForm(), config.getFromKeys(),
-                         config.getFromQueries(), config.getLonger());
+  return config.withBlocks(config.getQueryBlock(), keys / 2);
 }
 
 static void versionBounds(RewriterBase &rewriter, AttentionOp op) {

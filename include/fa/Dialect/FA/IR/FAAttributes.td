@@ -141,6 +141,10 @@ def FA_ConfigAttr : FA_Attr<"Config", "config"> {
     /// This configuration without key splits: what remains to be done once
     /// the keys have been split.
     ConfigAttr withoutKeySplits() const { return withKeySplits(1, 0); }
+    /// This configuration with other blocks.
+    ConfigAttr withBlocks(int64_t queryBlock, int64_t keyBlock) const;
+    /// This configuration for a target, or with another part of it.
+    ConfigAttr withTarget(TargetConfigAttrInterface target) const;
     /// This configuration with a form of gradients, or without one.
     ConfigAttr withGradientForm(std::optional<GradientForm> form) const;
     /// This configuration as one for any lengths.
