@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Blocks that lie in a page, and parts of the keys for machines that few query
-// blocks would leave idle: threads of a CPU, then multiprocessors of a GPU.
+// blocks would leave idle: threads of a CPU, then multiprocessors of a GPU. In
+// the order in which selectConfig calls them: fitSequences, fillThreads,
+// fillDevice, shareProcessors, verifyPages.
 //
 //===----------------------------------------------------------------------===//
 
