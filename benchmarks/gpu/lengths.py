@@ -57,7 +57,10 @@ def contestants(arguments, folders, pool, batch, tokens, keys):
     if batch == 1:
         reference = Reference(q, *sets[0], mask=causal(tokens, keys) if tokens > 1 else None)
     for name, kernels in folders.items():
-        kernel = next(k for k in kernels.find("decode_lengths", HEAD_DIM, arguments.elements[0]) if dict(k.values)["TOKENS"] == tokens)
+        kernel = next((k for k in kernels.find("decode_lengths", HEAD_DIM, arguments.elements[0])
+                       if dict(k.values)["TOKENS"] == tokens), None)
+        if not kernel:
+            sys.exit(f"error: no decode_lengths kernel of {tokens} tokens in {arguments.kernels}; expected one by compile.py")
         launches = [kernels.make(kernel, q, *each) for each in sets]
         if reference and reference.error(launches[0]()) > BOUND[arguments.elements[0]]:
             sys.exit(f"error: {name} is wrong at {tokens} x {keys}: relative error {reference.error(launches[0]()):.2e}")

@@ -301,15 +301,15 @@ func.func @not_listed(%q: memref<1x1x4x64xbf16>, %qs: memref<?x1x4x64xbf16>, %k:
   return
 }
 
-// Two groups of warps have the rows of 16 tokens by 8 heads. Few sequences, whose 4 heads of keys the L2 cache holds, get parts for
+// Two groups of warps have the rows of 16 tokens by 8 heads. Few sequences with few keys get parts for
 // one group each, or blocks without parts, if these fill the device. Not of more keys, in pages, of rows that one group has, and of
 // f32. Blocks of wide heads only have to fit.
 
 // CHECK-LABEL: func.func @halves(
 // CHECK-SAME:    %[[Q:[a-z0-9]+]]: memref<?x128x4x128xbf16>, %[[K:[a-z0-9]+]]: memref<?x?x4x128xbf16>
 // CHECK:         %[[BATCHES:.+]] = memref.dim %[[Q]], %c0
-// CHECK:         %[[ALL:.+]] = fagpu.multiprocessors
 // CHECK:         %[[BLOCKS:.+]] = arith.muli %[[BATCHES]], %c8
+// CHECK:         %[[ALL:.+]] = fagpu.multiprocessors
 // CHECK:         %[[DIVISOR:.+]] = arith.maxui %[[BLOCKS]], %c1
 // CHECK:         %[[PARTS:.+]] = arith.divui %[[ALL]], %[[DIVISOR]]
 // CHECK:         %[[KEYS:.+]] = memref.dim %[[K]], %c1

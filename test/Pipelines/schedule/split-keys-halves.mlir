@@ -12,11 +12,19 @@
 
 // HALVES-LABEL: func.func @odd(
 // HALVES-COUNT-6: fagpu.launch
+// HALVES-NOT:   fagpu.launch
 // HALVES-LABEL: func.func @floats(
 // HALVES-COUNT-3: fagpu.launch
 // HALVES-NOT:   fagpu.launch
 // HALVES-LABEL: func.func @halved(
 // HALVES-COUNT-6: fagpu.launch
+// HALVES-NOT:   fagpu.launch
+// HALVES-LABEL: func.func @whole(
+// HALVES-COUNT-6: fagpu.launch
+// HALVES-NOT:   fagpu.launch
+// HALVES-LABEL: func.func @wide(
+// HALVES-COUNT-6: fagpu.launch
+// HALVES-NOT:   fagpu.launch
 
 !odd = memref<1x100x1x192xbf16>
 !odd_keys = memref<1x500x1x192xbf16>

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "KeySplitter.h"
-#include "fa/Dialect/FAGPU/IR/FAGPU.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
@@ -19,12 +18,12 @@ using namespace mlir::fa;
 
 ConfigAttr KeySplitter::getHalfBlocks() {
   auto target = dyn_cast_if_present<GPUConfigAttr>(config.getTarget());
-  std::optional<int64_t> rows = getConstantIntValue(getMixedSize(
+  std::optional<int64_t> queries = getConstantIntValue(getMixedSize(
       rewriter, loc, op.getQuery(), op.getQueryOrder(), DimKind::Sequence));
   int64_t block = config.getQueryBlock();
   // A group that splits operands of f32 alone leaves the tensor cores idle.
-  if (!fillsDevice() || op.getKeyPages() || !target || !rows || *rows > block ||
-      *rows <= block / 2 ||
+  if (!fillsDevice() || op.getKeyPages() || !target || !queries ||
+      *queries > block || *queries <= block / 2 ||
       getElementTypeOrSelf(op.getQuery().getType()).isF32())
     return {};
   GPUPart part = target.getPart();
@@ -36,21 +35,30 @@ ConfigAttr KeySplitter::getHalfBlocks() {
       .withTarget(GPUConfigAttr::get(op.getContext(), part));
 }
 
-/// Up to which keys of all heads and sequences blocks of half the queries are
-/// faster: the L2 cache gives the keys to both halves, and what they save does
-/// not grow with the keys. Steps of narrow heads have to fill the device as
-/// well (H200, benchmarks/results/notes/decoding.md).
-static std::pair<int64_t, bool> getHalvesLimits(int64_t headDim) {
-  return {int64_t(1) << (headDim <= 64    ? 16
-                         : headDim <= 128 ? 18
-                                          : 19),
-          /*fillsDevice=*/headDim <= 128};
+namespace {
+/// When blocks of half the queries are faster: both halves read the same keys
+/// at about the same time, one of them from the L2 cache, and what is not
+/// merged does not grow with the keys (H200,
+/// benchmarks/results/notes/decoding.md).
+struct HalvesLimits {
+  /// Keys of all heads and sequences, where parts are merged.
+  int64_t mostKeys;
+  /// Whether steps of narrow heads have to keep the device busy as well.
+  bool needsAll;
+};
+} // namespace
+
+static HalvesLimits getHalvesLimits(int64_t headDim) {
+  if (headDim <= 64)
+    return {int64_t(1) << 16, /*needsAll=*/true};
+  if (headDim <= 128)
+    return {int64_t(1) << 18, /*needsAll=*/true};
+  return {int64_t(1) << 19, /*needsAll=*/false};
 }
 
-/// Whether half blocks find a multiprocessor each, and few keys. Sequences
-/// whose lengths only the device knows get a list of parts, unless there is
-/// one.
-Value KeySplitter::isFasterInHalves() {
+/// Sequences whose lengths only the device knows get a list of parts, unless
+/// there is one.
+Value KeySplitter::isFasterInHalves(ConfigAttr half) {
   auto times = [&](Value a, Value b) -> Value {
     return rewriter.createOrFold<arith::MulIOp>(loc, a, b);
   };
@@ -58,46 +66,41 @@ Value KeySplitter::isFasterInHalves() {
     return rewriter.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::ule,
                                                 a, b);
   };
-  Value batches = tiler.toValue(tiler.countBatches()), one = tiler.index(1);
-  Value all = fagpu::MultiprocessorsOp::create(rewriter, loc);
-  Value blocks =
-      times(times(batches, tiler.getSize(op.getQuery(), op.getQueryOrder(),
-                                         DimKind::Heads)),
-            tiler.index(2));
-  // None are no blocks.
-  Value parts = arith::DivUIOp::create(
-      rewriter, loc, all,
-      rewriter.createOrFold<arith::MaxUIOp>(loc, blocks, one));
+  Room room = findRoom(half);
   auto query = cast<ShapedType>(op.getQuery().getType());
-  auto [most, fills] = getHalvesLimits(std::max(
+  HalvesLimits limits = getHalvesLimits(std::max(
       getHeadDim(),
       query.getDimSize(op.getQueryOrder().positionOf(DimKind::HeadDim))));
-  Value rows =
+  Value batches = tiler.toValue(tiler.countBatches()), one = tiler.index(1);
+  Value keysOfHeads =
       times(batches,
             times(tiler.getSize(op.getKey(), op.getKeyOrder(), DimKind::Heads),
                   tiler.getMostKeys()));
   // Without parts there is no merge at all.
   Value isFaster = rewriter.createOrFold<arith::OrIOp>(
-      loc, isAtMost(rows, tiler.index(most)),
-      tiler.both(isAtMost(rows, tiler.index(2 * most)), isAtMost(parts, one)));
-  isFaster = tiler.both(isFaster, isAtMost(blocks, all));
-  if (fills)
+      loc, isAtMost(keysOfHeads, tiler.index(limits.mostKeys)),
+      tiler.both(isAtMost(keysOfHeads, tiler.index(2 * limits.mostKeys)),
+                 isAtMost(room.parts, one)));
+  isFaster = tiler.both(isFaster, isAtMost(room.blocks, room.places));
+  // Five sixths of it, with keys enough.
+  if (limits.needsAll)
     isFaster = tiler.both(
-        isFaster, isAtMost(times(all, tiler.index(5)),
-                           times(times(blocks, parts), tiler.index(6))));
+        isFaster,
+        isAtMost(times(room.places, tiler.index(5)),
+                 times(times(room.blocks, room.parts), tiler.index(6))));
   return isRagged() ? tiler.both(isFaster, isAtMost(batches, one)) : isFaster;
 }
 
 void KeySplitter::splitHalves(ConfigAttr half) {
-  auto branch = scf::IfOp::create(rewriter, loc, isFasterInHalves(),
+  auto branch = scf::IfOp::create(rewriter, loc, isFasterInHalves(half),
                                   /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(branch.thenYield());
-    auto few = cast<AttentionOp>(rewriter.clone(*op));
-    few.setConfigAttr(half);
-    rewriter.setInsertionPoint(few);
-    KeySplitter(rewriter, few).split();
+    auto halved = cast<AttentionOp>(rewriter.clone(*op));
+    halved.setConfigAttr(half);
+    rewriter.setInsertionPoint(halved);
+    KeySplitter(rewriter, halved).split();
   }
   rewriter.moveOpBefore(op, branch.elseYield());
   rewriter.setInsertionPoint(op);

@@ -28,7 +28,7 @@ private:
   /// HalfBlocks.cpp. A block for each of two groups of warps, where these have
   /// the queries of a sequence; null where there is no such thing.
   ConfigAttr getHalfBlocks();
-  Value isFasterInHalves();
+  Value isFasterInHalves(ConfigAttr half);
   void splitHalves(ConfigAttr half);
   void split();
   void buildParts();
@@ -38,6 +38,12 @@ private:
   bool fillsDevice();
   bool isRagged();
   PartsPlan makePlan();
+  /// Query blocks of all sequences and heads, blocks that the device runs at a
+  /// time, and how many parts each query block may have for all to fit.
+  struct Room {
+    Value blocks, places, parts;
+  };
+  Room findRoom(ConfigAttr config);
   OpFoldResult countParts();
   Value createMemory(ArrayRef<OpFoldResult> sizes);
   OpFoldResult countSlots();

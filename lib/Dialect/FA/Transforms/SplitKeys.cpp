@@ -56,35 +56,41 @@ bool KeySplitter::isRagged() {
          (op.getKeyLengths() || op.getKeyStarts()) && !op.getQueryLengths();
 }
 
+KeySplitter::Room KeySplitter::findRoom(ConfigAttr config) {
+  auto size = [&](DimKind kind) {
+    return tiler.toValue(
+        getMixedSize(rewriter, loc, op.getQuery(), op.getQueryOrder(), kind));
+  };
+  Value ofHead = rewriter.createOrFold<arith::CeilDivUIOp>(
+      loc, size(DimKind::Sequence), tiler.index(config.getQueryBlock()));
+  Value heads = rewriter.createOrFold<arith::MulIOp>(
+      loc, tiler.toValue(tiler.countBatches()), size(DimKind::Heads));
+  Room room;
+  room.blocks = rewriter.createOrFold<arith::MulIOp>(loc, heads, ofHead);
+  room.places = fagpu::MultiprocessorsOp::create(rewriter, loc);
+  auto target = dyn_cast<GPUConfigAttr>(config.getTarget());
+  if (int64_t each = target ? target.getPart().blocksPerSM : 1; each > 1)
+    room.places =
+        arith::MulIOp::create(rewriter, loc, room.places, tiler.index(each));
+  room.parts = arith::DivUIOp::create(
+      rewriter, loc, room.places,
+      rewriter.createOrFold<arith::MaxUIOp>(loc, room.blocks, tiler.index(1)));
+  return room;
+}
+
 /// At least one, which gives the result of no keys.
 OpFoldResult KeySplitter::countParts() {
   int64_t size = config.getSplitKeys();
   if (!size)
     return rewriter.getIndexAttr(config.getKeySplits());
   // Operations that a launcher of kernels has too.
-  Value one = tiler.index(1);
   Value parts = rewriter.createOrFold<arith::CeilDivUIOp>(
       loc, tiler.getMostKeys(), tiler.index(size));
-  if (fillsDevice()) {
-    auto size = [&](DimKind kind) {
-      return tiler.toValue(
-          getMixedSize(rewriter, loc, op.getQuery(), op.getQueryOrder(), kind));
-    };
-    Value blocks = rewriter.createOrFold<arith::CeilDivUIOp>(
-        loc, size(DimKind::Sequence), tiler.index(tiler.getQueryBlock()));
-    Value heads = rewriter.createOrFold<arith::MulIOp>(
-        loc, tiler.toValue(tiler.countBatches()), size(DimKind::Heads));
-    Value tiles = rewriter.createOrFold<arith::MaxUIOp>(
-        loc, rewriter.createOrFold<arith::MulIOp>(loc, heads, blocks), one);
-    Value most = fagpu::MultiprocessorsOp::create(rewriter, loc);
-    auto target = dyn_cast<GPUConfigAttr>(config.getTarget());
-    if (int64_t each = target ? target.getPart().blocksPerSM : 1; each > 1)
-      most = arith::MulIOp::create(rewriter, loc, most, tiler.index(each));
-    Value fitting = arith::DivUIOp::create(rewriter, loc, most, tiles);
-    parts = arith::MinUIOp::create(rewriter, loc, parts, fitting);
-  }
+  if (fillsDevice())
+    parts =
+        arith::MinUIOp::create(rewriter, loc, parts, findRoom(config).parts);
   return getAsOpFoldResult(
-      rewriter.createOrFold<arith::MaxUIOp>(loc, parts, one));
+      rewriter.createOrFold<arith::MaxUIOp>(loc, parts, tiler.index(1)));
 }
 
 Value KeySplitter::createMemory(ArrayRef<OpFoldResult> sizes) {

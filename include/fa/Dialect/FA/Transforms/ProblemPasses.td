@@ -141,11 +141,17 @@ def FASplitKeys : Pass<"fa-split-keys"> {
     share; else parts are as they are for the longest possible sequence.
 
     Few sequences, whose queries two groups of warps have, get blocks of one group
-    each: the L2 cache gives them the keys, and half as many parts are merged, or
-    none. They have up to 65,536 keys of all heads, 262,144 above head dim 64, 524,288
-    above 128, twice as many without parts; blocks fit the device, and up to head dim
-    128 fill five sixths of it. Not in pages, not of f32, and where only the device
-    knows lengths just one sequence.
+    each. Two of them read the same keys, and half as many parts are merged, or none.
+    All blocks fit the device. Up to head dim 128 they fill five sixths of it, if there
+    are keys enough.
+
+    | head dim | most keys of all heads and sequences | without parts |
+    |---|---|---|
+    | to 64 | 65,536 | 131,072 |
+    | to 128 | 262,144 | 524,288 |
+    | above | 524,288 | 1,048,576 |
+
+    Not in pages, and not of f32. Of sequences that would have a list just one.
 
     After, for shares:
 
