@@ -27,8 +27,8 @@
 // SPLIT-LABEL: func.func @few(
 // SPLIT: %[[PARTS:.*]] = arith.ceildivui
 // SPLIT: %[[HEADS:.*]] = arith.muli
-// SPLIT: %[[TILES:.*]] = arith.maxui %[[HEADS]], %c1
 // SPLIT: %[[ALL:.*]] = fagpu.multiprocessors
+// SPLIT: %[[TILES:.*]] = arith.maxui %[[HEADS]], %c1
 // SPLIT: %[[MOST:.*]] = arith.divui %[[ALL]], %[[TILES]]
 // SPLIT: %[[FEWER:.*]] = arith.minui %[[PARTS]], %[[MOST]]
 // SPLIT: %[[COUNT:.*]] = arith.maxui %[[FEWER]], %c1
